@@ -1,0 +1,177 @@
+/* What a run leaves behind, in fixed-size shapes: it lives in memory that front and tracer share, so that front can write
+ * a verdict even when the tracer is stuck in the kernel or dead. No pointers in here.
+ *
+ * Byte strings may hold anything but are bounded; `length` counts bytes, there is always a NUL behind them. */
+#ifndef VERDICT_RECORD_H
+#define VERDICT_RECORD_H
+
+#include "base/outcome.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum {
+	RECORD_PATH_BYTES = 4096,
+	RECORD_ARGV_BYTES = 4096,
+	RECORD_CONSIDERED_MAX = 4,
+	RECORD_SUGGESTION_MAX = 4,
+	RECORD_ANCESTRY_MAX = 8,
+	RECORD_VIOLATION_MAX = 64,
+	RECORD_NOTE_MAX = 32,
+	RECORD_LEFT_RUNNING_MAX = 16,
+};
+
+struct record_bytes {
+	uint32_t length;
+	bool truncated;
+	char bytes[RECORD_PATH_BYTES + 1];
+};
+
+struct record_policy {
+	char file[RECORD_PATH_BYTES + 1];
+	char pointer[512];
+	uint32_t line, column; /* line 0: command line, column is the index in argv */
+};
+
+struct record_considered {
+	struct record_policy policy;
+	char entry[512]; /* the entry's text */
+	char why[160];
+};
+
+struct record_suggestion {
+	char pointer[512];
+	char value[RECORD_PATH_BYTES + 512]; /* JSON text */
+	char opens[512];
+};
+
+struct record_process {
+	pid_t pid, tid;
+	struct record_bytes exe, cwd;
+	/* argv, each argument followed by a NUL; cut when longer */
+	uint32_t argv_length;
+	bool argv_truncated;
+	char argv[RECORD_ARGV_BYTES];
+};
+
+struct record_ancestor {
+	pid_t pid;
+	struct record_bytes exe;
+	uint32_t argv_length;
+	char argv[512];
+};
+
+struct record_failure {
+	enum rule_id rule;
+	struct record_policy policy;
+	uint32_t considered_count;
+	struct record_considered considered[RECORD_CONSIDERED_MAX];
+
+	/* operation; empty strings where not applicable */
+	char syscall[32];
+	char access[32];           /* "read", "read,write", "connect", … */
+	char flags[160];           /* "O_RDONLY|O_CLOEXEC" */
+	char target[4200];         /* what was named, for people: a path, an address, a pid, a limit's numbers */
+	char host[300];            /* host name behind an address, when known */
+	char chain[4][512];        /* script chain: program, interpreters */
+	uint32_t chain_count;
+
+	bool has_path;
+	struct record_bytes given, resolved;
+
+	char answered[24];         /* "killed", "EACCES", "logged"; "" for errors of the program */
+	char kernel_would[24];     /* errno name that the kernel itself would have answered, "" when it would have allowed */
+	bool has_process;
+	struct record_process process;
+	uint32_t ancestry_count;
+	struct record_ancestor ancestry[RECORD_ANCESTRY_MAX];
+	int64_t when_ms;           /* since the start of the run */
+
+	uint32_t suggestion_count;
+	struct record_suggestion suggestions[RECORD_SUGGESTION_MAX];
+	uint32_t count;            /* how often this very violation was seen: 1 and up */
+};
+
+struct record_note {
+	char text[600]; /* "connect to 192.0.2.1:9 (udp) answered ENETUNREACH: not listed" */
+	uint64_t count;
+};
+
+struct record_error {
+	bool set;
+	char stage[64];  /* "launch", "seccomp", "supervise", "verdict", … */
+	int number;      /* errno, 0 where there is none */
+	char message[1536];
+};
+
+struct record_usage {
+	int64_t wall_ms;
+	int64_t cpu_ms;
+	int64_t peak_memory_bytes;
+	uint32_t processes_total, processes_peak;
+	uint32_t threads_total, threads_peak;
+	uint64_t stops;
+	uint32_t left_running_count; /* how many there were; the first few are named */
+	struct record_left { pid_t pid; char comm[32]; } left_running[RECORD_LEFT_RUNNING_MAX];
+};
+
+struct record_stream {
+	uint64_t bytes;    /* seen */
+	uint64_t relayed;  /* delivered within the cap */
+	bool truncated;
+};
+
+struct run_record {
+	/* First failure: claimed by compare-exchange, so that exactly one writer fills it; `ready` follows the content. */
+	atomic_int first_claimed;
+	atomic_int first_ready;
+	struct record_failure first;
+
+	atomic_uint violation_total;
+	atomic_uint violation_recorded; /* entries below that are complete */
+	struct record_failure violations[RECORD_VIOLATION_MAX];
+
+	atomic_uint note_count;
+	atomic_uint note_lost;          /* kinds of notes beyond RECORD_NOTE_MAX */
+	struct record_note notes[RECORD_NOTE_MAX];
+
+	struct record_error error;
+	struct record_usage usage;
+	struct record_stream output[2]; /* standard output, standard error */
+	bool one_stream;                /* both were the same file: output[0] counts for both */
+
+	bool ended;                     /* the main process has ended and the next two are set */
+	int exit_code;                  /* -1 where a signal ended it */
+	int exit_signal;                /* 0 where it exited */
+	int interrupted_signal;         /* signal to bailiff that ended the run, 0 for none */
+};
+
+/* Claims the first failure for the caller, who then fills record->first and calls record_first_done. False when another
+ * failure came first: nothing later ever replaces it. */
+bool record_first_claim(struct run_record *record);
+void record_first_done(struct run_record *record);
+/* The latched first failure, or NULL while there is none that is complete. */
+const struct record_failure *record_first(const struct run_record *record);
+
+/* Adds a violation, or counts it up when the same one (rule, call, target, policy position) is recorded already. */
+void record_violation(struct run_record *record, const struct record_failure *failure);
+
+/* Adds a note, or counts the same text up. */
+void record_note(struct run_record *record, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+void record_bytes_set(struct record_bytes *target, const void *bytes, size_t length);
+
+/* First error wins. */
+void record_error(struct run_record *record, const char *stage, int number, const char *format, ...) __attribute__((format(printf, 4, 5)));
+
+/* The status of the whole run, by the contract: error, then first failure (under `log` only limits count), then how the
+ * main process ended. `*rule` belongs to it. */
+enum run_status record_status(const struct run_record *record, bool log_only, enum rule_id *rule);
+
+/* bailiff's exit status for `run`; `interrupted` runs end by their signal instead. */
+int record_exit_status(const struct run_record *record, bool log_only);
+
+#endif

@@ -1,0 +1,65 @@
+/* The verdict: one JSON object, schema "bailiff.verdict/1". Pure: everything it says is handed in. */
+#ifndef VERDICT_VERDICT_H
+#define VERDICT_VERDICT_H
+
+#include "base/text.h"
+#include "policy/policy.h"
+#include "verdict/record.h"
+
+#include <cjson/cJSON.h>
+
+/* What doctor found and which layers were on. */
+struct verdict_host {
+	char kernel[256];  /* uname -r */
+	char machine[65];
+	int landlock_abi;  /* what the kernel offers; 0 for none */
+	int landlock_used; /* ABI that was applied to this run; 0 for off */
+	bool seccomp, pinning;
+	bool root;         /* the target ran as root */
+};
+
+struct verdict_captured {
+	const void *bytes; /* NULL without --capture */
+	size_t length;
+};
+
+struct verdict_artifact {
+	const char *name, *sha256, *saved_as, *refused; /* NULL where it does not apply */
+	uint64_t bytes;
+};
+
+/* All borrowed. */
+struct verdict_context {
+	const struct policy *policy; /* NULL when a run never got that far */
+	const struct policy_variables *variables;
+	char *const *command;        /* NULL-terminated */
+	const char *cwd;
+	char *const *environment;    /* NAME=VALUE as the target got it */
+	const struct verdict_host *host;
+	struct verdict_captured captured[2];
+	const struct verdict_artifact *artifacts;
+	size_t artifact_count;
+};
+
+/* Owned by the caller (cJSON_Delete). Every key of the contract is there; every string is valid UTF-8. */
+cJSON *verdict_build(const struct run_record *record, const struct verdict_context *context);
+
+/* One line of JSON, newline behind it. Owned by the caller (free). */
+char *verdict_print(const cJSON *verdict);
+
+/* The sentence under "summary". Owned by the caller. */
+char *verdict_summary(const struct run_record *record, const struct verdict_context *context);
+
+/* A verdict in plain words, from its JSON alone: `run` on a terminal and `explain` say the same. `colour` uses ANSI
+ * sequences; everything taken from the verdict is made safe for a terminal first. */
+void explain_words(const cJSON *verdict, bool colour, struct text *out);
+
+/* Parses and checks that it is a verdict that this version can read. Owned by the caller. */
+int verdict_parse(const char *text, size_t length, cJSON **verdict, struct error *error);
+
+/* "SIGKILL" for 9, "SIGRTMIN+3", "signal 77". Static or thread-local storage. */
+const char *signal_text(int number);
+/* "EACCES" for 13; "errno 999". */
+const char *errno_text(int number);
+
+#endif
