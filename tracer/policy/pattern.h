@@ -1,7 +1,7 @@
 /* Path patterns: `*`, `?`, `[a-z]` within one component, `**` across components, `\` quotes the next character.
  *
- * "/dir/**" matches the folder and all below it. Matching is by components, never by string prefix: "/work" does not
- * match "/work-evil". Paths are byte strings; nothing is decoded. */
+ * A folder followed by slash and two stars matches the folder and all below it. Matching is by components, never by
+ * string prefix: "/work" does not match "/work-evil". Paths are byte strings; nothing is decoded. */
 #ifndef POLICY_PATTERN_H
 #define POLICY_PATTERN_H
 
