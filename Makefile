@@ -1,3 +1,100 @@
-# Placeholder build, replaced by the full Makefile.
-CFLAGS ?= -O2 -g
-build/bailiff:
+# bailiff. `make help` lists the targets. Nothing is written outside $(B); `B=` gives another build its own folder.
+B        ?= build
+PREFIX   ?= /usr/local
+PYTHON   ?= /usr/bin/python3
+CFLAGS   ?= -O2 -g
+WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-prototypes -Wvla $(addprefix -Werror=, \
+            implicit format-security return-type incompatible-pointer-types int-conversion missing-prototypes strict-prototypes vla switch)
+HARDEN   := -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
+COMPILE   = $(CC) -std=gnu11 -D_GNU_SOURCE -Itracer $(CFLAGS) $(WARNINGS) $(HARDEN) -fPIE -MMD -MP $(CPPFLAGS) $(EXTRA)
+LINK     := -pie -Wl,-z,relro,-z,now
+LIBS     := -lcjson -lseccomp -lnettle -pthread
+
+object    = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(1)))
+MAIN     := $(call object,tracer/cli/main.c)
+PURE     := $(call object,tracer/base/*.c tracer/policy/*.c tracer/verdict/*.c) $(B)/obj/shipped_policies.o
+OBJECTS  := $(sort $(call object,tracer/*/*.c) $(B)/obj/shipped_policies.o)
+program   = $(patsubst %.c,$(B)/%,$(wildcard $(1)))
+UNITS    := $(call program,tests/unit/test_*.c)
+TARGETS  := $(call program,tests/targets/*.c)
+FUZZERS  := $(call program,tests/fuzz/fuzz_*.c)
+BENCHES  := $(call program,bench/*.c)
+MAN       = $(wildcard man/*.[1-8])
+SUB       = @$(MAKE) --no-print-directory -j$(shell nproc)
+
+all: $(B)/bailiff
+tests: $(UNITS) $(TARGETS) $(FUZZERS) $(BENCHES)
+
+$(B)/bailiff: $(OBJECTS)
+	$(CC) $(CFLAGS) $(EXTRA) $(LINK) $(LDFLAGS) -o $@ $^ $(LIBS)
+$(B)/obj/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(COMPILE) -c -o $@ $<
+$(B)/obj/shipped_policies.o: $(B)/shipped_policies.c Makefile
+	$(COMPILE) -c -o $@ $<
+$(B)/shipped_policies.c: policies/embed.sh $(wildcard policies/*.json)
+	@mkdir -p $(@D) $(B)/obj
+	policies/embed.sh $@
+
+# Unit tests see the pure rooms only; those of another room carry its name and may link everything but main.
+$(B)/pure.a: $(PURE)
+$(B)/whole.a: $(filter-out $(MAIN),$(OBJECTS))
+$(B)/%.a:
+	@rm -f $@
+	$(AR) rcs $@ $^
+$(filter $(addprefix $(B)/tests/unit/test_,tracee_% engine_% why_% cli_%),$(UNITS)): $(B)/whole.a
+$(UNITS) $(FUZZERS): $(B)/pure.a
+$(UNITS) $(TARGETS) $(FUZZERS) $(BENCHES): $(B)/%: %.c Makefile
+	@mkdir -p $(@D)
+	$(COMPILE) -DFUZZ_STANDALONE -MF $@.d $(LINK) $(LDFLAGS) -o $@ $< $(filter %whole.a,$^) $(filter %pure.a,$^) $(LIBS)
+
+install: all
+	install -D -m 755 $(B)/bailiff $(DESTDIR)$(PREFIX)/bin/bailiff
+	for page in $(MAN); do install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
+	for schema in policies/schema/*.json; do install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/bailiff/schema $$schema || exit 1; done
+	test ! -f man/bailiff.bash-completion || \
+	install -D -m 644 man/bailiff.bash-completion $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bailiff
+uninstall:
+	rm -f $(DESTDIR)$(PREFIX)/bin/bailiff $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bailiff
+	for page in $(MAN); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
+	rm -rf $(DESTDIR)$(PREFIX)/share/bailiff
+
+# What a newcomer types. Both install the packages they miss (asking first on a terminal), then build.
+demo:
+	@tests/deps.sh demo
+	$(SUB) -s all
+	@policies/examples/csv-analysis/run.sh $(B)/bailiff $(B)/demo
+check:
+	@tests/deps.sh check
+	$(SUB) -s all tests
+	@$(PYTHON) tests/run.py
+deps:
+	@tests/deps.sh check
+
+lab: all
+	@$(PYTHON) policies/lab/lab.py --bailiff $(B)/bailiff $(if $(OUTPUT),--output $(OUTPUT))
+bench: all $(BENCHES)
+	@$(PYTHON) bench/bench.py --build $(B)
+lint asan valgrind:
+	@$(PYTHON) tests/run.py $@
+clang:
+	$(SUB) B=$(B)/clang CC=clang EXTRA=-Werror all tests
+fuzz: $(FUZZERS)
+	@tests/fuzz.sh $(B) $(or $(FUZZ_SECONDS),60)
+
+help:
+	@sed -n 's/^#: //p' Makefile
+#: all         build/bailiff; the default             demo        run the CSV example under its policy
+#: check       every test; ends with two counts       deps        install the packages that check needs
+#: lab         three requests under one policy, with OUTPUT=50 under a lower output limit
+#: bench       what a stop costs, beside native and strace
+#: fuzz        every fuzzer for FUZZ_SECONDS=60 each
+#: lint, asan, valgrind, clang                        parts of check, alone
+#: install, uninstall                                 with PREFIX=/usr/local and DESTDIR=
+clean:
+	rm -rf $(B)
+
+.PHONY: all tests install uninstall demo check deps lab bench lint asan valgrind clang fuzz help clean
+.DELETE_ON_ERROR:
+.SECONDARY:
+-include $(OBJECTS:.o=.d) $(addsuffix .d,$(UNITS) $(TARGETS) $(FUZZERS) $(BENCHES))
