@@ -147,6 +147,9 @@ struct run_record {
 	int exit_code;                  /* -1 where a signal ended it */
 	int exit_signal;                /* 0 where it exited */
 	int interrupted_signal;         /* signal to bailiff that ended the run, 0 for none */
+
+	atomic_int limit_rule;          /* enum rule_id of the first limit that ended the run, whatever else came before it */
+	atomic_int error_claimed;       /* as first_claimed, for `error` */
 };
 
 /* Claims the first failure for the caller, who then fills record->first and calls record_first_done. False when another
@@ -155,6 +158,10 @@ bool record_first_claim(struct run_record *record);
 void record_first_done(struct run_record *record);
 /* The latched first failure, or NULL while there is none that is complete. */
 const struct record_failure *record_first(const struct run_record *record);
+
+/* A limit (timeout_*, resource_limit_*) ended the run. Also to be called where another failure was first: under `log`
+ * that failure does not make the status, and the limit does. The first limit wins. */
+void record_limit(struct run_record *record, enum rule_id rule);
 
 /* Adds a violation, or counts it up when the same one (rule, call, target, policy position) is recorded already. */
 void record_violation(struct run_record *record, const struct record_failure *failure);
@@ -168,7 +175,7 @@ void record_bytes_set(struct record_bytes *target, const void *bytes, size_t len
 void record_error(struct run_record *record, const char *stage, int number, const char *format, ...) __attribute__((format(printf, 4, 5)));
 
 /* The status of the whole run, by the contract: error, then first failure (under `log` only limits count), then how the
- * main process ended. `*rule` belongs to it. */
+ * main process ended. `*rule` belongs to it. STATUS_NONE also where nothing tells how the run ended. */
 enum run_status record_status(const struct run_record *record, bool log_only, enum rule_id *rule);
 
 /* bailiff's exit status for `run`; `interrupted` runs end by their signal instead. */
