@@ -8,7 +8,7 @@ set -eu
 build="gcc libc6-dev make libseccomp-dev libcjson-dev nettle-dev python3"
 # `a|b`: either will do, `a` is what gets installed.
 check="$build python3-jsonschema strace clang libclang-rt-dev valgrind cppcheck shellcheck mandoc git perl
-	busybox-static|busybox nodejs curl bash-completion procps attr"
+	busybox-static|busybox nodejs curl procps"
 
 wanted() {
 	case "$1" in
@@ -61,7 +61,7 @@ become_root() {
 set_name="${1:-}"
 packages="$(wanted "$set_name")"
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
-	echo "tests/deps.sh: no dpkg and apt here; assuming that the counterparts of these are installed:" $packages >&2
+	echo "tests/deps.sh: no dpkg and apt here; taking the counterparts of these as installed: $(echo "$packages" | xargs)" >&2
 	exit 0
 fi
 lacking="$(missing "$packages" | tr '\n' ' ')"
