@@ -53,8 +53,17 @@ int address_pattern_parse(const char *text, struct address_pattern *pattern, str
 void address_pattern_free(struct address_pattern *pattern);
 
 /* Decodes a sockaddr of `length` bytes as the kernel would read it. Folds mapped IPv6; `destination` also folds the
- * wildcard to loopback. Returns 0, -EINVAL for a length the kernel refuses, -EAFNOSUPPORT for AF_UNSPEC (kind NONE). */
+ * wildcard to loopback. Returns 0, -EINVAL for a length the kernel refuses, -EAFNOSUPPORT for AF_UNSPEC (kind NONE). The
+ * transport is the caller's to fill in. */
 int address_decode(const void *sockaddr, size_t length, bool destination, struct address *address);
+
+/* Some calls of IPv4 sockets read AF_UNSPEC as AF_INET: bind to the wildcard (net/ipv4/af_inet.c, __inet_bind) and sendto
+ * on UDP (net/ipv4/udp.c, udp_sendmsg). Decodes such a sockaddr as the IPv4 address that those calls would use. */
+int address_decode_as_ipv4(const void *sockaddr, size_t length, bool destination, struct address *address);
+
+/* 0.0.0.0 and :: as a destination are this host. Changes `address` to the loopback address of its family. */
+void address_fold_wildcard(struct address *address);
+bool address_is_wildcard(const struct address *address);
 
 bool address_matches(const struct address_pattern *pattern, const struct address *address);
 

@@ -43,7 +43,8 @@ struct rule {
 	char sha256[HASH_TEXT];   /* execute entries may carry one; "" otherwise */
 
 	/* set by policy_bind, by kind of list */
-	struct path_pattern *patterns; /* one, or two where both spellings of a linked folder count */
+	struct path_pattern **patterns; /* one; more where other spellings of a linked folder or of a link count too. For a
+					 * unix: address the further spellings alone: address.path is the first */
 	size_t pattern_count;
 	struct address_pattern address;
 	int syscall_number;
@@ -101,6 +102,7 @@ struct policy {
 	char *description;
 	struct rules lists[LIST_COUNT];
 	bool stat_listed;  /* "stat": "listed"; also implied for the engine by a non-empty hide list */
+	struct position stat_position; /* of the "stat" that counts; file NULL where no file has one */
 	struct limit limits[LIMIT_COUNT];
 	enum on_violation on_violation;
 	struct environment_entry *environment;
@@ -111,6 +113,12 @@ struct policy {
 
 	/* What a denial points to where nothing matched: the list itself, by the contract's order. */
 	struct position missing[LIST_COUNT];
+
+	/* Which keys the file given with -p has itself: where a suggestion can add. */
+	struct policy_keys {
+		bool paths, network, syscalls, limits;
+		bool lists[LIST_COUNT];
+	} has;
 };
 
 /* One setting from the command line: it adds to a list or replaces a limit. */
@@ -126,7 +134,12 @@ struct policy_override {
 int policy_load(const char *name, const struct policy_override *overrides, size_t override_count,
 		struct policy **policy, struct error *error);
 
-/* Values for ${…}; NULL: the variable has no value, and entries that use it are dropped (rule.dropped). */
+/* The same for a text in memory that stands for the file `file_name`; "extends" is looked up relative to that name. */
+int policy_load_text(const char *file_name, const char *text, size_t length, const struct policy_override *overrides,
+		     size_t override_count, struct policy **policy, struct error *error);
+
+/* Values for ${…}: absolute paths without `.` and `..`. NULL: the variable has no value, and entries that use it are
+ * dropped (rule.dropped). */
 struct policy_variables {
 	const char *workspace;
 	const char *cwd;
@@ -140,10 +153,12 @@ int policy_bind(struct policy *policy, const struct policy_variables *variables,
 /* Does any list or environment value of the merged policy name ${WORKSPACE}? Usable before policy_bind. */
 bool policy_uses_workspace(const struct policy *policy);
 
-/* Puts ${NAME} values in, without quoting (for environment values). NULL where a variable has no value. Owned by caller. */
+/* Puts ${NAME} values in, without quoting (for environment values); `$$` is a dollar sign. NULL where a variable has no
+ * value. Owned by caller. */
 char *policy_expand(const char *text, const struct policy_variables *variables);
 
-/* The inverse, for suggestions: a path below a private folder is written with its variable. Owned by caller. */
+/* The inverse, for suggestions: the pattern that names `path` alone. What varies from run to run is written with its
+ * variable (the private folder), the rest quoted. Owned by caller. */
 char *policy_unexpand(const char *path, const struct policy_variables *variables);
 
 /* Does decide_path have to see metadata calls? */
