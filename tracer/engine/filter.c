@@ -1,0 +1,254 @@
+#include "engine/filter.h"
+
+#include "base/cleanup.h"
+#include "base/syscalls.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* An argument check that must lead to a stop (or to an errno). 32-bit arguments are compared by their low word alone, since
+ * the kernel ignores the rest; a comparison of the whole word would be evaded by a stray high bit. */
+struct check {
+	const char *name;
+	enum { STOP, ANSWER } action;
+	int answer; /* errno for ANSWER */
+	unsigned count;
+	struct scmp_arg_cmp compare[2];
+};
+
+#define LOW_WORD 0xffffffffu
+#define IS(index, value)         { (index), SCMP_CMP_MASKED_EQ, LOW_WORD, (value) }
+#define BIT(index, bit)          { (index), SCMP_CMP_MASKED_EQ, (bit), (bit) }
+#define NIBBLE(index, value)     { (index), SCMP_CMP_MASKED_EQ, 0xf, (value) }
+#define NOT_ZERO(index)          { (index), SCMP_CMP_NE, 0, 0 }
+#define ABOVE(index, value)      { (index), SCMP_CMP_GT, (value), 0 }
+
+/* socket(family, type, protocol): only AF_UNIX, AF_INET and AF_INET6, stream or datagram, TCP or UDP pass unseen.
+ * A high bit in family or protocol makes the number "above" and so leads to a stop, never past one. Each value has a
+ * row of its own, since libseccomp takes one comparison per argument and rule. */
+#define ONE_CHECK(call, ...) { call, STOP, 0, 1, { __VA_ARGS__ } }
+#define SOCKET_CHECKS(call) \
+	ONE_CHECK(call, IS(0, 0)), ONE_CHECK(call, IS(0, 3)), ONE_CHECK(call, IS(0, 4)), ONE_CHECK(call, IS(0, 5)), \
+	ONE_CHECK(call, IS(0, 6)), ONE_CHECK(call, IS(0, 7)), ONE_CHECK(call, IS(0, 8)), ONE_CHECK(call, IS(0, 9)), \
+	ONE_CHECK(call, ABOVE(0, 10)), ONE_CHECK(call, NIBBLE(1, 0)), ONE_CHECK(call, NIBBLE(1, 3)), ONE_CHECK(call, NIBBLE(1, 4)), \
+	ONE_CHECK(call, NIBBLE(1, 5)), ONE_CHECK(call, NIBBLE(1, 6)), ONE_CHECK(call, NIBBLE(1, 7)), ONE_CHECK(call, BIT(1, 8)), \
+	ONE_CHECK(call, IS(2, 1)), ONE_CHECK(call, IS(2, 2)), ONE_CHECK(call, IS(2, 3)), ONE_CHECK(call, IS(2, 4)), \
+	ONE_CHECK(call, IS(2, 5)), ONE_CHECK(call, IS(2, 7)), ONE_CHECK(call, IS(2, 8)), ONE_CHECK(call, IS(2, 9)), \
+	ONE_CHECK(call, IS(2, 10)), ONE_CHECK(call, IS(2, 11)), ONE_CHECK(call, IS(2, 12)), ONE_CHECK(call, IS(2, 13)), \
+	ONE_CHECK(call, IS(2, 14)), ONE_CHECK(call, IS(2, 15)), ONE_CHECK(call, IS(2, 16)), ONE_CHECK(call, ABOVE(2, 17))
+
+static const struct check checks[] = {
+	/* dest_addr == NULL means a connected socket; this covers MSG_FASTOPEN too, which carries an address. */
+	{ "sendto", STOP, 0, 1, { NOT_ZERO(4) } },
+	SOCKET_CHECKS("socket"),
+	SOCKET_CHECKS("socketpair"),
+
+	/* A child that leaves the tracer, or another namespace. clone3, whose flags lie in memory, answers ENOSYS. */
+	{ "clone", STOP, 0, 1, { BIT(0, CLONE_UNTRACED) } },
+	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWNS) } },
+	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWCGROUP) } },
+	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWUTS) } },
+	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWIPC) } },
+	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWUSER) } },
+	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWPID) } },
+	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWNET) } },
+
+	/* The same uid is enough to starve or slow the supervisor by these; 0 is the caller itself. */
+	{ "prlimit64", STOP, 0, 1, { NOT_ZERO(0) } },
+	{ "sched_setaffinity", STOP, 0, 1, { NOT_ZERO(0) } },
+	{ "sched_setscheduler", STOP, 0, 1, { NOT_ZERO(0) } },
+	{ "sched_setparam", STOP, 0, 1, { NOT_ZERO(0) } },
+	{ "sched_setattr", STOP, 0, 1, { NOT_ZERO(0) } },
+	{ "setpriority", STOP, 0, 1, { NOT_ZERO(0) } },
+	{ "setpriority", STOP, 0, 1, { NOT_ZERO(1) } },
+	{ "ioprio_set", STOP, 0, 1, { { 0, SCMP_CMP_NE, 1, 0 } } }, /* 1: IOPRIO_WHO_PROCESS */
+	{ "ioprio_set", STOP, 0, 1, { NOT_ZERO(1) } },
+
+	/* Signals by asynchronous I/O, terminal injection, inode flags. */
+	{ "fcntl", STOP, 0, 1, { IS(1, 8) } },       /* F_SETOWN */
+	{ "fcntl", STOP, 0, 1, { IS(1, 15) } },      /* F_SETOWN_EX */
+	{ "ioctl", STOP, 0, 1, { IS(1, 0x8901) } },  /* FIOSETOWN */
+	{ "ioctl", STOP, 0, 1, { IS(1, 0x8902) } },  /* SIOCSPGRP */
+	{ "ioctl", STOP, 0, 1, { IS(1, 0x5412) } },  /* TIOCSTI */
+	{ "ioctl", STOP, 0, 1, { IS(1, 0x541c) } },  /* TIOCLINUX */
+	{ "ioctl", STOP, 0, 1, { IS(1, 0x40086602) } }, /* FS_IOC_SETFLAGS */
+	{ "ioctl", STOP, 0, 1, { IS(1, 0x40046602) } }, /* FS_IOC32_SETFLAGS */
+	{ "ioctl", STOP, 0, 1, { IS(1, 0x401c5820) } }, /* FS_IOC_FSSETXATTR */
+	{ "ioctl", STOP, 0, 1, { IS(1, 0x40087602) } }, /* FS_IOC_SETVERSION */
+
+	{ "seccomp", STOP, 0, 2, { IS(0, 1), BIT(1, SECCOMP_FILTER_FLAG_NEW_LISTENER) } },
+
+	/* A tracee that is not dumpable would be unreadable to an unprivileged supervisor: said to be done, and not done. */
+	{ "prctl", ANSWER, 0, 2, { IS(0, 4), { 1, SCMP_CMP_EQ, 0, 0 } } }, /* PR_SET_DUMPABLE, 0 */
+	{ "prctl", ANSWER, EPERM, 1, { IS(0, 35) } },                      /* PR_SET_MM moves memory under a decision */
+	{ "prctl", ANSWER, EPERM, 1, { IS(0, 0x59616d61) } },              /* PR_SET_PTRACER */
+	{ "arch_prctl", ANSWER, EPERM, 1, { IS(0, 0x4002) } },             /* ARCH_ENABLE_TAGGED_ADDR */
+};
+
+static const char *const identity_calls[] = { "setuid", "setgid", "setreuid", "setregid", "setresuid", "setresgid",
+					      "setfsuid", "setfsgid", "setgroups", "capset" };
+
+static scmp_filter_ctx filter_new(uint32_t default_action)
+{
+	scmp_filter_ctx context = seccomp_init(default_action);
+	if (!context)
+		return NULL;
+	/* Another architecture's entry (int 0x80) and x32 numbers stop, so that the verdict can name them. */
+	if (seccomp_attr_set(context, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_TRACE(0)) != 0 ||
+	    seccomp_attr_set(context, SCMP_FLTATR_CTL_OPTIMIZE, 2) != 0) {
+		seccomp_release(context);
+		return NULL;
+	}
+	return context;
+}
+
+static int add_gate_rules(scmp_filter_ctx context)
+{
+	size_t count;
+	const struct syscall_row *rows = syscall_rows(&count);
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].disposition == CALL_NOSYS)
+			continue;
+		int failed = seccomp_rule_add(context, SCMP_ACT_ALLOW, rows[i].number, 0);
+		if (failed)
+			return failed;
+	}
+	return seccomp_rule_add(context, SCMP_ACT_NOTIFY, SYSCALL_INJECT, 0);
+}
+
+/* fork in "syscalls.deny" means every way to make a process, as its reader expects: libc's fork() is a clone. */
+static bool stops_for_policy(const struct policy *policy, const struct syscall_row *row)
+{
+	const struct rules *denied = &policy->lists[LIST_SYSCALL_DENY];
+	for (size_t i = 0; i < denied->count; i++) {
+		const struct syscall_row *named = syscall_by_number(denied->items[i].syscall_number);
+		if (named == row || (named && named->handler == HANDLER_CLONE && row->handler == HANDLER_CLONE))
+			return true;
+	}
+	return false;
+}
+
+static bool is_identity_call(const struct syscall_row *row)
+{
+	for (size_t i = 0; i < sizeof(identity_calls) / sizeof(*identity_calls); i++)
+		if (strcmp(identity_calls[i], row->name) == 0)
+			return true;
+	return false;
+}
+
+static bool stops_always(const struct policy *policy, struct filter_needs needs, const struct syscall_row *row)
+{
+	return row->disposition == CALL_TRACE || (row->disposition == CALL_TRACE_METADATA && needs.metadata) ||
+	       (needs.identity && is_identity_call(row)) ||
+	       (row->disposition != CALL_NOSYS && stops_for_policy(policy, row));
+}
+
+static int add_checks(scmp_filter_ctx context, const struct policy *policy)
+{
+	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++) {
+		const struct check *check = &checks[i];
+		const struct syscall_row *row = syscall_by_name(check->name);
+		if (stops_for_policy(policy, row))
+			continue; /* stops whatever its arguments */
+		uint32_t action = check->action == STOP ? SCMP_ACT_TRACE(0) : SCMP_ACT_ERRNO((uint16_t)check->answer);
+		int failed = seccomp_rule_add_array(context, action, row->number, check->count, check->compare);
+		if (failed)
+			return failed;
+	}
+	return 0;
+}
+
+static int add_stop_rules(scmp_filter_ctx context, const struct policy *policy, struct filter_needs needs)
+{
+	size_t count;
+	const struct syscall_row *rows = syscall_rows(&count);
+	for (size_t i = 0; i < count; i++) {
+		if (!stops_always(policy, needs, &rows[i]))
+			continue;
+		int failed = seccomp_rule_add(context, SCMP_ACT_TRACE(0), rows[i].number, 0);
+		if (failed)
+			return failed;
+	}
+	return add_checks(context, policy);
+}
+
+/* libseccomp writes its program to a descriptor only. */
+static int export_program(scmp_filter_ctx context, struct sock_fprog *program)
+{
+	auto_fd int fd = memfd_create("bailiff-filter", MFD_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	int failed = seccomp_export_bpf(context, fd);
+	if (failed)
+		return failed;
+	struct stat status;
+	if (fstat(fd, &status) != 0)
+		return -errno;
+	size_t bytes = (size_t)status.st_size;
+	if (bytes == 0 || bytes % sizeof(struct sock_filter) != 0 || bytes / sizeof(struct sock_filter) > BPF_MAXINSNS)
+		return -E2BIG;
+	program->filter = memory_zeroed(bytes, 1);
+	program->len = (unsigned short)(bytes / sizeof(struct sock_filter));
+	return pread(fd, program->filter, bytes, 0) == (ssize_t)bytes ? 0 : -EIO;
+}
+
+static int build_gate(struct sock_fprog *program)
+{
+	scmp_filter_ctx context = filter_new(SCMP_ACT_ERRNO(ENOSYS));
+	if (!context)
+		return -ENOMEM;
+	int failed = add_gate_rules(context);
+	if (!failed)
+		failed = export_program(context, program);
+	seccomp_release(context);
+	return failed;
+}
+
+static int build_rules(const struct policy *policy, struct filter_needs needs, struct sock_fprog *program)
+{
+	scmp_filter_ctx context = filter_new(SCMP_ACT_ALLOW);
+	if (!context)
+		return -ENOMEM;
+	int failed = add_stop_rules(context, policy, needs);
+	if (!failed)
+		failed = export_program(context, program);
+	seccomp_release(context);
+	return failed;
+}
+
+int filter_build(const struct policy *policy, struct filter_needs needs, struct filter *filter, struct error *error)
+{
+	memset(filter, 0, sizeof(*filter));
+	int failed = build_gate(&filter->gate);
+	if (!failed)
+		failed = build_rules(policy, needs, &filter->rules);
+	if (failed) {
+		filter_free(filter);
+		return error_system(error, -failed, "cannot build the seccomp filter");
+	}
+	return 0;
+}
+
+void filter_free(struct filter *filter)
+{
+	free(filter->gate.filter);
+	free(filter->rules.filter);
+	memset(filter, 0, sizeof(*filter));
+}
+
+int filter_install(const struct filter *filter, int *listener)
+{
+	long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &filter->gate);
+	if (fd < 0)
+		return -errno;
+	*listener = (int)fd;
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter->rules) == 0 ? 0 : -errno;
+}

@@ -1,0 +1,32 @@
+/* The seccomp filters: who stops, and who is refused without a stop. */
+#ifndef ENGINE_FILTER_H
+#define ENGINE_FILTER_H
+
+#include "base/error.h"
+#include "policy/policy.h"
+
+#include <linux/filter.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Two programs, installed one after the other; the kernel takes the more restrictive answer of both:
+ *     gate    allowlist: a number without a row in syscalls.def answers ENOSYS
+ *     rules   everything passes but what must stop or is refused by its arguments
+ * Two, because libseccomp cannot say "stop unless an argument is one of these" inside an allowlist. */
+struct filter {
+	struct sock_fprog gate, rules; /* instructions owned; filter_free */
+};
+
+struct filter_needs {
+	bool metadata;  /* calls that read metadata by name stop as well */
+	bool identity;  /* set*id calls stop: the target runs as root and may change who it is */
+};
+
+int filter_build(const struct policy *policy, struct filter_needs needs, struct filter *filter, struct error *error);
+void filter_free(struct filter *filter);
+
+/* In the child, after no_new_privs: installs both. The first one's listener is returned in *listener: while it exists the
+ * kernel answers EBUSY to any other listener in the tree, whose CONTINUE would outrank our stops. 0 or -errno. */
+int filter_install(const struct filter *filter, int *listener);
+
+#endif

@@ -1,0 +1,100 @@
+/* The tracer's state, one stop, and what a handler answers. Internal to engine/. */
+#ifndef ENGINE_SUPERVISOR_H
+#define ENGINE_SUPERVISOR_H
+
+#include "base/syscalls.h"
+#include "engine/run.h"
+#include "engine/shared.h"
+#include "policy/decide.h"
+#include "tracee/registers.h"
+#include "tracee/tasks.h"
+
+enum { SYSTEM_LOADER_MAX = 8, BOUND_SOCKET_MAX = 1024 };
+
+struct supervisor {
+	const struct run_plan *plan;
+	const struct policy *policy;
+	struct shared *shared;
+	struct run_record *record;
+	struct tasks *tasks;
+
+	int front;            /* socket to front */
+	int launch;           /* socket to the child until it has executed the target */
+	int listener;         /* seccomp listener of the base filter; held so that the target cannot have one of its own */
+	pid_t main_tid;
+	pid_t front_group;    /* process group of bailiff itself */
+	bool own_session;     /* the target has a session of its own (no terminal) */
+	bool root;            /* bailiff runs as root: the target's identity may differ from ours */
+	bool started;         /* the target's image is in place */
+	bool ending;          /* every thread is being killed */
+	unsigned exiting_count; /* threads that announced their end and were not reaped yet */
+
+	bool names_matter;    /* the policy has deny or hide entries: names are looked at after each link step */
+	bool hides;           /* it has hide entries */
+
+	char system_loaders[SYSTEM_LOADER_MAX][256]; /* canonical paths of the host's ELF loaders */
+	size_t system_loader_count;
+
+	uint64_t bound_sockets[BOUND_SOCKET_MAX]; /* inodes of sockets that the tree has bound */
+	size_t bound_socket_count;
+
+	struct proc_identity own, assumed; /* file-system identity of the tracer: at start, and at the moment */
+};
+
+/* A thread at a seccomp stop. */
+struct stop {
+	struct supervisor *supervisor;
+	struct task *task;
+	const struct syscall_row *row; /* NULL for a foreign or unknown number */
+	struct call_registers call;
+};
+
+/* How a stopped thread goes on. The zero value lets nothing pass. */
+enum resume_kind {
+	RESUME_NOTHING = 0, /* the tree is being killed, or the thread is gone: leave it */
+	RESUME_ANSWER,      /* the call is skipped and returns `result` */
+	RESUME_RUN,         /* the call is made */
+};
+
+struct resume {
+	enum resume_kind kind;
+	long result;
+};
+
+static inline struct resume resume_answer(long result)
+{
+	return (struct resume){ RESUME_ANSWER, result };
+}
+
+static inline struct resume resume_run(void)
+{
+	return (struct resume){ RESUME_RUN, 0 };
+}
+
+static inline struct resume resume_nothing(void)
+{
+	return (struct resume){ RESUME_NOTHING, 0 };
+}
+
+/* An argument by its role in the row (1 + index), whole and as the kernel takes an int: the low word. */
+static inline uint64_t stop_argument(const struct stop *stop, unsigned role)
+{
+	return role ? stop->call.args[role - 1] : 0;
+}
+
+static inline int stop_int(const struct stop *stop, unsigned role)
+{
+	return (int)(uint32_t)stop_argument(stop, role);
+}
+
+/* Begins to kill the whole tree; wait events go on until nobody is left. */
+void supervisor_end_tree(struct supervisor *supervisor);
+
+/* Asks front to count unread output and to look at the clocks: what came before this moment latches first. */
+void supervisor_count_before(struct supervisor *supervisor);
+
+/* Is the process or thread part of the tree? */
+bool supervisor_owns_process(struct supervisor *supervisor, pid_t tgid);
+bool supervisor_owns_thread(struct supervisor *supervisor, pid_t tid);
+
+#endif

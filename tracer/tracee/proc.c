@@ -1,0 +1,148 @@
+#include "tracee/proc.h"
+
+#include "base/cleanup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PROC_NAME_BYTES = 96, STATUS_BYTES = 8192 };
+
+static void proc_name(char name[static PROC_NAME_BYTES], pid_t tid, const char *entry)
+{
+	snprintf(name, PROC_NAME_BYTES, "/proc/%d/%s", tid, entry);
+}
+
+ssize_t proc_read_file(pid_t tid, const char *entry, char *target, size_t capacity)
+{
+	auto_fd int fd = proc_open(tid, entry, O_RDONLY);
+	if (fd < 0)
+		return fd;
+	size_t length = 0;
+	while (length < capacity) {
+		ssize_t count = read(fd, target + length, capacity - length);
+		if (count < 0 && errno == EINTR)
+			continue;
+		if (count < 0)
+			return -errno;
+		if (count == 0)
+			break;
+		length += (size_t)count;
+	}
+	return (ssize_t)length;
+}
+
+int proc_open(pid_t tid, const char *entry, int flags)
+{
+	char name[PROC_NAME_BYTES];
+	proc_name(name, tid, entry);
+	int fd = open(name, flags | O_CLOEXEC);
+	return fd >= 0 ? fd : -errno;
+}
+
+ssize_t proc_read_link(pid_t tid, const char *entry, char *target, size_t capacity)
+{
+	char name[PROC_NAME_BYTES];
+	proc_name(name, tid, entry);
+	ssize_t length = readlink(name, target, capacity);
+	if (length < 0)
+		return -errno;
+	if ((size_t)length >= capacity)
+		return -ENAMETOOLONG;
+	target[length] = '\0';
+	return length;
+}
+
+/* The text behind "\nKey:\t" in /proc/TID/status, or NULL. */
+static const char *status_value(const char *text, const char *key)
+{
+	size_t length = strlen(key);
+	for (const char *line = text; line; line = strchr(line, '\n')) {
+		line += *line == '\n';
+		if (strncmp(line, key, length) == 0 && line[length] == ':')
+			return line + length + 1;
+	}
+	return NULL;
+}
+
+static long status_number(const char *text, const char *key, int base, int column)
+{
+	const char *at = status_value(text, key);
+	char *end = NULL;
+	long number = -1;
+	for (int i = 0; at && i <= column; i++) {
+		number = strtol(at, &end, base);
+		if (end == at)
+			return -1;
+		at = end;
+	}
+	return number;
+}
+
+static int read_groups(const char *text, struct proc_identity *identity)
+{
+	const char *at = status_value(text, "Groups");
+	identity->group_count = 0;
+	while (at) {
+		char *end;
+		unsigned long group = strtoul(at, &end, 10);
+		if (end == at || memchr(at, '\n', (size_t)(end - at)))
+			return 0;
+		if (identity->group_count == PROC_GROUPS_MAX)
+			return -E2BIG;
+		identity->groups[identity->group_count++] = (gid_t)group;
+		at = end;
+	}
+	return 0;
+}
+
+int proc_read_status(pid_t tid, struct proc_status *status)
+{
+	enum { FS_COLUMN = 3 }; /* real, effective, saved, file system */
+	char text[STATUS_BYTES + 1];
+	ssize_t length = proc_read_file(tid, "status", text, STATUS_BYTES);
+	if (length < 0)
+		return (int)length;
+	text[length] = '\0';
+
+	status->tgid = (pid_t)status_number(text, "Tgid", 10, 0);
+	status->ppid = (pid_t)status_number(text, "PPid", 10, 0);
+	status->tracer = (pid_t)status_number(text, "TracerPid", 10, 0);
+	status->umask = (mode_t)status_number(text, "Umask", 8, 0);
+	status->identity.fsuid = (uid_t)status_number(text, "Uid", 10, FS_COLUMN);
+	status->identity.fsgid = (gid_t)status_number(text, "Gid", 10, FS_COLUMN);
+	const char *capabilities = status_value(text, "CapEff");
+	if (!capabilities || status->tgid <= 0)
+		return -EPROTO;
+	status->identity.effective_capabilities = strtoull(capabilities, NULL, 16);
+	return read_groups(text, &status->identity);
+}
+
+int proc_read_fd_flags(pid_t tid, int fd, int *flags)
+{
+	char entry[32], text[256];
+	snprintf(entry, sizeof(entry), "fdinfo/%d", fd);
+	ssize_t length = proc_read_file(tid, entry, text, sizeof(text) - 1);
+	if (length < 0)
+		return length == -ENOENT ? -EBADF : (int)length;
+	text[length] = '\0';
+	const char *at = status_value(text, "flags");
+	if (!at)
+		return -EPROTO;
+	*flags = (int)strtol(at, NULL, 8);
+	return 0;
+}
+
+uint64_t proc_socket_inode(pid_t tid, int fd)
+{
+	char entry[32], target[64];
+	snprintf(entry, sizeof(entry), "fd/%d", fd);
+	uint64_t inode = 0;
+	if (proc_read_link(tid, entry, target, sizeof(target)) < 0 || sscanf(target, "socket:[%" SCNu64 "]", &inode) != 1)
+		return 0;
+	return inode;
+}

@@ -1,0 +1,45 @@
+/* What /proc tells of a tracee. */
+#ifndef TRACEE_PROC_H
+#define TRACEE_PROC_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { PROC_GROUPS_MAX = 64 };
+
+/* Credentials as far as the file system is concerned. */
+struct proc_identity {
+	uid_t fsuid;
+	gid_t fsgid;
+	uint64_t effective_capabilities;
+	size_t group_count;
+	gid_t groups[PROC_GROUPS_MAX];
+};
+
+struct proc_status {
+	pid_t tgid, ppid, tracer;
+	mode_t umask;
+	struct proc_identity identity;
+};
+
+/* 0 or -errno. */
+int proc_read_status(pid_t tid, struct proc_status *status);
+
+/* readlink of /proc/TID/NAME ("cwd", "exe", "fd/3"): the length, or -errno. NUL-terminated; -ENAMETOOLONG when cut. */
+ssize_t proc_read_link(pid_t tid, const char *name, char *target, size_t capacity);
+
+/* Opens /proc/TID/NAME with O_CLOEXEC and `flags` (follows the magic link). A descriptor or -errno. */
+int proc_open(pid_t tid, const char *name, int flags);
+
+/* The flags of descriptor `fd` (as F_GETFL, with O_CLOEXEC), from fdinfo: 0 or -errno, -EBADF where it is not open. */
+int proc_read_fd_flags(pid_t tid, int fd, int *flags);
+
+/* Up to `capacity` bytes of a small file of /proc/TID: the length or -errno. Not NUL-terminated. */
+ssize_t proc_read_file(pid_t tid, const char *name, char *target, size_t capacity);
+
+/* Inode of the socket behind `fd`: 0 where it is no socket or not open. */
+uint64_t proc_socket_inode(pid_t tid, int fd);
+
+#endif

@@ -1,0 +1,60 @@
+/* Every thread of the tree by its tid, and the processes that they form. */
+#ifndef TRACEE_TASKS_H
+#define TRACEE_TASKS_H
+
+#include "tracee/proc.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* Which file an execve is expected to end in, from its decision to its PTRACE_EVENT_EXEC. */
+struct task_exec {
+	bool pending;
+	dev_t device;
+	ino_t inode;
+};
+
+struct process {
+	pid_t tgid;
+	pid_t parent;          /* 0 where unknown */
+	unsigned thread_count; /* live threads that are in the table */
+	int slot;              /* index in the table that is shared with front, -1 for none */
+};
+
+struct task {
+	pid_t tid;
+	struct process *process;
+	bool launching;        /* has not executed the target yet: it runs our own code */
+	bool stop_expected;    /* new: its first trap is the attach stop */
+	bool exiting;          /* announced its end */
+	bool identity_valid;   /* identity below is current */
+	struct proc_identity identity;
+	struct task_exec exec;
+	struct task *next;     /* in its hash chain */
+};
+
+struct tasks;
+
+struct tasks *tasks_new(void);
+void tasks_free(struct tasks *tasks);
+
+struct task *tasks_find(struct tasks *tasks, pid_t tid);
+struct process *tasks_find_process(struct tasks *tasks, pid_t tgid);
+
+/* Adds a thread; the process is made when it is the first of its group. */
+struct task *tasks_add(struct tasks *tasks, pid_t tid, pid_t tgid, pid_t parent);
+
+/* Removes a thread; *process_ended tells whether it was the last of its group (then the process is freed as well). */
+void tasks_remove(struct tasks *tasks, struct task *task, bool *process_ended);
+
+/* After an execve from another thread the caller takes over the leader's tid. */
+void tasks_rename(struct tasks *tasks, struct task *task, pid_t tid);
+
+unsigned tasks_count(const struct tasks *tasks);
+unsigned tasks_process_count(const struct tasks *tasks);
+
+/* Calls `visit` for each thread; it may not add or remove any. */
+void tasks_each(struct tasks *tasks, void (*visit)(struct task *task, void *data), void *data);
+
+#endif
