@@ -1,0 +1,117 @@
+#include "verdict/json.h"
+#include "verdict/parts.h"
+
+#include "base/units.h"
+
+#include <string.h>
+
+static bool is_from_command_line(const struct position *position)
+{
+	return strcmp(position->file, "command line") == 0;
+}
+
+/* A value is shown where a policy file wrote it down. Verdicts are passed around, and what the caller passes on or sets
+ * for one run (--env TOKEN=...) may be a secret. */
+static bool is_set_by_policy(const struct policy *policy, const char *name, size_t length)
+{
+	bool shown = false;
+	for (size_t i = 0; policy && i < policy->environment_count; i++) {
+		const struct environment_entry *entry = &policy->environment[i];
+		if (strlen(entry->name) == length && memcmp(entry->name, name, length) == 0)
+			shown = entry->value && !is_from_command_line(&entry->position);
+	}
+	return shown;
+}
+
+static void add_environment(cJSON *envelope, const struct verdict_context *context)
+{
+	cJSON *array = json_add_array(envelope, "environment");
+	for (char *const *at = context->environment; at && *at; at++) {
+		size_t length = strcspn(*at, "=");
+		cJSON *item = json_append_object(array);
+		json_add_bytes(item, "name", *at, length, false);
+		if ((*at)[length] == '=' && is_set_by_policy(context->policy, *at, length))
+			json_add_bytes(item, "value", *at + length + 1, strlen(*at + length + 1), false);
+	}
+}
+
+static void add_limit(cJSON *limits, const struct limit_row *row, uint64_t value)
+{
+	char text[UNITS_TEXT];
+	if (row->unit == UNIT_COUNT && value != UNITS_NONE) {
+		json_add_number(limits, row->key, (int64_t)value);
+		return;
+	}
+	if (row->unit == UNIT_DURATION_MS)
+		units_format_duration(text, value);
+	else
+		units_format_size(text, value);
+	json_add_string(limits, row->key, text);
+}
+
+static void add_limits(cJSON *envelope, const struct policy *policy)
+{
+	cJSON *limits = json_add_object(envelope, "limits");
+	for (int i = 0; policy && i < LIMIT_COUNT; i++)
+		if (limit_rows[i].enforced && policy->limits[i].set)
+			add_limit(limits, &limit_rows[i], policy->limits[i].value);
+}
+
+static void add_policy_files(cJSON *envelope, const struct policy *policy)
+{
+	cJSON *array = json_add_array(envelope, "policy");
+	for (size_t i = 0; policy && i < policy->file_count; i++) {
+		cJSON *item = json_append_object(array);
+		json_add_string(item, "file", policy->files[i].file);
+		json_add_string(item, "sha256", policy->files[i].sha256);
+		json_add_bool(item, "embedded", policy->files[i].embedded);
+	}
+}
+
+/* Entries from the command line are in no file, so the files alone would not give the same policy again. */
+static void add_overrides(cJSON *envelope, const struct policy *policy)
+{
+	cJSON *array = json_add_array(envelope, "overrides");
+	for (int list = 0; policy && list < LIST_COUNT; list++) {
+		for (size_t i = 0; i < policy->lists[list].count; i++) {
+			const struct rule *rule = &policy->lists[list].items[i];
+			if (!is_from_command_line(&rule->position))
+				continue;
+			cJSON *item = json_append_object(array);
+			json_add_string(item, "pointer", rule_list_pointer((enum rule_list)list));
+			json_add_string(item, "value", rule->text);
+		}
+	}
+}
+
+static void add_host(cJSON *envelope, const struct verdict_host *found)
+{
+	cJSON *host = json_add_object(envelope, "host");
+	json_add_string(host, "kernel", found->kernel);
+	json_add_string(host, "machine", found->machine);
+	json_add_number(host, "landlock_abi", found->landlock_abi);
+	json_add_bool(host, "root", found->root);
+
+	cJSON *engine = json_add_object(envelope, "engine");
+	json_add_bool(engine, "seccomp", found->seccomp);
+	json_add_bool(engine, "pinning", found->pinning);
+	json_add_number(engine, "landlock", found->landlock_used);
+}
+
+void envelope_add(cJSON *verdict, const struct verdict_context *context)
+{
+	static const struct verdict_host unknown;
+	cJSON *envelope = json_add_object(verdict, "envelope");
+	json_add_vector(envelope, "command", context->command);
+	json_add_string(envelope, "cwd", context->cwd);
+	add_environment(envelope, context);
+	add_limits(envelope, context->policy);
+	json_add_string(envelope, "on_violation",
+			context->policy ? on_violation_name(context->policy->on_violation) : NULL);
+	add_policy_files(envelope, context->policy);
+	add_overrides(envelope, context->policy);
+	json_add_array(envelope, "programs");
+	json_add_array(envelope, "inputs");
+	json_add_null(envelope, "source");
+	add_host(envelope, context->host ? context->host : &unknown);
+}

@@ -1,0 +1,29 @@
+/* The larger parts of a verdict, each built by a file of its own; for verdict.c only. */
+#ifndef VERDICT_PARTS_H
+#define VERDICT_PARTS_H
+
+#include "verdict/verdict.h"
+
+/* One failed gate, in the shape of `first_failure`; `count` is only part of recorded violations. */
+cJSON *failure_to_json(const struct record_failure *failure, bool with_count);
+
+/* The key `envelope`: what someone else needs to run it again. */
+void envelope_add(cJSON *verdict, const struct verdict_context *context);
+
+/* What verdict and summary both have to know. */
+struct verdict_outcome {
+	enum run_status status;
+	enum rule_id rule;
+	const struct record_failure *first; /* NULL where no gate failed */
+	struct record_error error;          /* .set false where status is not STATUS_NONE */
+};
+
+/* `spare` is filled and pointed to where a run failed by its end alone and nobody latched that. */
+void verdict_outcome_of(const struct run_record *record, const struct verdict_context *context,
+			struct record_failure *spare, struct verdict_outcome *outcome);
+
+/* As verdict_summary, for an outcome that is known already. */
+char *summary_of(const struct run_record *record, const struct verdict_context *context,
+		 const struct verdict_outcome *outcome);
+
+#endif

@@ -1,0 +1,281 @@
+#include "verdict/verdict.h"
+
+#include "base/bug.h"
+#include "base/cleanup.h"
+#include "base/version.h"
+#include "verdict/json.h"
+#include "verdict/parts.h"
+
+#include <errno.h>
+#include <string.h>
+
+static const char schema_name[] = "bailiff.verdict/1";
+
+static void add_exit(cJSON *verdict, const struct run_record *record)
+{
+	cJSON *object = json_add_object(verdict, "exit");
+	if (record->ended && record->exit_signal == 0)
+		json_add_number(object, "code", record->exit_code);
+	else
+		json_add_null(object, "code");
+	bool by_signal = record->ended && record->exit_signal != 0;
+	json_add_string(object, "signal", by_signal ? signal_text(record->exit_signal) : NULL);
+	int interrupted = record->interrupted_signal;
+	json_add_string(object, "interrupted", interrupted ? signal_text(interrupted) : NULL);
+}
+
+static void add_first_failure(cJSON *verdict, const struct record_failure *first)
+{
+	if (first)
+		json_add(verdict, "first_failure", failure_to_json(first, false));
+	else
+		json_add_null(verdict, "first_failure");
+}
+
+static void add_violations(cJSON *verdict, const struct run_record *record)
+{
+	cJSON *object = json_add_object(verdict, "violations");
+	json_add_number(object, "total", atomic_load(&record->violation_total));
+	cJSON *array = json_add_array(object, "recorded");
+	unsigned recorded = atomic_load(&record->violation_recorded);
+	for (unsigned i = 0; i < recorded && i < RECORD_VIOLATION_MAX; i++)
+		json_append(array, failure_to_json(&record->violations[i], true));
+}
+
+static void add_notes(cJSON *verdict, const struct run_record *record)
+{
+	cJSON *array = json_add_array(verdict, "notes");
+	unsigned count = atomic_load(&record->note_count);
+	for (unsigned i = 0; i < count && i < RECORD_NOTE_MAX; i++) {
+		const struct record_note *note = &record->notes[i];
+		if (note->text[0] == '\0')
+			continue;
+		cJSON *item = json_append_object(array);
+		json_add_string(item, "text", note->text);
+		json_add_number(item, "count", (int64_t)note->count);
+	}
+	json_add_number(verdict, "notes_lost", atomic_load(&record->note_lost));
+}
+
+static void add_total_and_peak(cJSON *object, const char *key, uint32_t total, uint32_t peak)
+{
+	cJSON *item = json_add_object(object, key);
+	json_add_number(item, "total", total);
+	json_add_number(item, "peak", peak);
+}
+
+static void add_left_running(cJSON *usage, const struct record_usage *used)
+{
+	cJSON *object = json_add_object(usage, "left_running");
+	json_add_number(object, "total", used->left_running_count);
+	cJSON *array = json_add_array(object, "recorded");
+	for (uint32_t i = 0; i < used->left_running_count && i < RECORD_LEFT_RUNNING_MAX; i++) {
+		cJSON *item = json_append_object(array);
+		json_add_number(item, "pid", used->left_running[i].pid);
+		json_add_string(item, "comm", used->left_running[i].comm);
+	}
+}
+
+static void add_usage(cJSON *verdict, const struct record_usage *used)
+{
+	cJSON *usage = json_add_object(verdict, "usage");
+	json_add_number(usage, "wall_ms", used->wall_ms);
+	json_add_number(usage, "cpu_ms", used->cpu_ms);
+	json_add_number(usage, "peak_memory_bytes", used->peak_memory_bytes);
+	add_total_and_peak(usage, "processes", used->processes_total, used->processes_peak);
+	add_total_and_peak(usage, "threads", used->threads_total, used->threads_peak);
+	json_add_number(usage, "stops", (int64_t)used->stops);
+	add_left_running(usage, used);
+}
+
+/* cJSON strings end at a NUL; a captured one is handed over as ready-made JSON. */
+static void add_captured_text(cJSON *stream, const char *bytes, size_t length)
+{
+	if (!memchr(bytes, '\0', length)) {
+		json_add_bytes(stream, "text", bytes, length, false);
+		return;
+	}
+	struct text text = { 0 };
+	text_append_json_string(&text, bytes, length);
+	json_add(stream, "text", cJSON_CreateRaw(text_string(&text)));
+	text_free(&text);
+}
+
+static void add_captured_base64(cJSON *stream, const char *bytes, size_t length)
+{
+	struct text text = { 0 };
+	text_append_base64(&text, bytes, length);
+	json_add_string(stream, "base64", text_string(&text));
+	text_free(&text);
+}
+
+/* Length of what is text in front of a character that the output limit cut in two; `length` where that is not so. */
+static size_t length_before_cut(const char *bytes, size_t length)
+{
+	for (size_t cut = 1; cut <= 3 && cut <= length; cut++)
+		if ((unsigned char)bytes[length - cut] >= 0xC2 && utf8_valid(bytes, length - cut))
+			return length - cut;
+	return length;
+}
+
+/* Text where the bytes are text, base64 where not. Output that is text but for a last character cut by the limit is
+ * given in both forms: readable, and exact. */
+static void add_captured(cJSON *stream, const struct verdict_captured *captured, bool truncated)
+{
+	if (!captured->bytes)
+		return;
+	bool is_text = utf8_valid(captured->bytes, captured->length);
+	size_t text_length = captured->length;
+	if (!is_text && truncated)
+		text_length = length_before_cut(captured->bytes, captured->length);
+	if (is_text || text_length < captured->length)
+		add_captured_text(stream, captured->bytes, text_length);
+	if (!is_text)
+		add_captured_base64(stream, captured->bytes, captured->length);
+}
+
+static void add_output(cJSON *verdict, const struct run_record *record, const struct verdict_context *context)
+{
+	static const char *const names[] = { "stdout", "stderr" };
+	cJSON *output = json_add_object(verdict, "output");
+	for (int i = 0; i < 2; i++) {
+		const struct record_stream *stream = &record->output[i];
+		cJSON *object = json_add_object(output, names[i]);
+		json_add_number(object, "bytes", (int64_t)stream->bytes);
+		json_add_number(object, "relayed", (int64_t)stream->relayed);
+		json_add_bool(object, "truncated", stream->truncated);
+		add_captured(object, &context->captured[i], stream->truncated);
+	}
+	json_add_bool(output, "one_stream", record->one_stream);
+}
+
+static void add_artifacts(cJSON *verdict, const struct verdict_context *context)
+{
+	cJSON *array = json_add_array(verdict, "artifacts");
+	for (size_t i = 0; i < context->artifact_count; i++) {
+		const struct verdict_artifact *artifact = &context->artifacts[i];
+		cJSON *item = json_append_object(array);
+		json_add_string(item, "name", artifact->name);
+		json_add_number(item, "bytes", (int64_t)artifact->bytes);
+		json_add_string(item, "sha256", artifact->sha256);
+		json_add_string(item, "saved_as", artifact->saved_as);
+		json_add_string(item, "refused", artifact->refused);
+	}
+}
+
+static void add_error(cJSON *verdict, const struct record_error *error)
+{
+	if (!error->set) {
+		json_add_null(verdict, "error");
+		return;
+	}
+	cJSON *object = json_add_object(verdict, "error");
+	json_add_string(object, "stage", error->stage);
+	json_add_string(object, "errno", error->number ? errno_text(error->number) : NULL);
+	json_add_string(object, "message", error->message);
+}
+
+static void add_summary(cJSON *verdict, const struct run_record *record, const struct verdict_context *context,
+			const struct verdict_outcome *outcome)
+{
+	auto_free char *summary = summary_of(record, context, outcome);
+	json_add_string(verdict, "summary", summary);
+}
+
+cJSON *verdict_build(const struct run_record *record, const struct verdict_context *context)
+{
+	auto_free struct record_failure *spare = memory_zeroed(1, sizeof(*spare));
+	struct verdict_outcome outcome;
+	verdict_outcome_of(record, context, spare, &outcome);
+
+	cJSON *verdict = cJSON_CreateObject();
+	json_add_string(verdict, "schema", schema_name);
+	json_add_string(verdict, "bailiff", BAILIFF_VERSION);
+	json_add_string(verdict, "status", status_name(outcome.status));
+	json_add_string(verdict, "rule", rule_name(outcome.rule));
+	add_summary(verdict, record, context, &outcome);
+	add_exit(verdict, record);
+	add_first_failure(verdict, outcome.first);
+	add_violations(verdict, record);
+	add_notes(verdict, record);
+	add_usage(verdict, &record->usage);
+	add_output(verdict, record, context);
+	add_artifacts(verdict, context);
+	envelope_add(verdict, context);
+	add_error(verdict, &outcome.error);
+	return verdict;
+}
+
+/* cJSON escapes what is below a space. DEL and the C1 controls (C2 80 to C2 9F) are left, and some terminals obey them;
+ * they can only stand inside strings, so an escape may replace them anywhere. */
+static void append_without_controls(struct text *text, const char *json)
+{
+	const char *start = json;
+	for (; *json; json++) {
+		unsigned char byte = (unsigned char)*json, next = (unsigned char)json[1];
+		bool c1 = byte == 0xC2 && next >= 0x80 && next <= 0x9F;
+		if (byte != 0x7F && !c1)
+			continue;
+		text_append_bytes(text, start, (size_t)(json - start));
+		text_printf(text, "\\u%04x", c1 ? next : byte);
+		json += c1;
+		start = json + 1;
+	}
+	text_append(text, start);
+}
+
+char *verdict_print(const cJSON *verdict)
+{
+	char *json = cJSON_PrintUnformatted(verdict);
+	if (!json)
+		bug("out of memory");
+	struct text text = { 0 };
+	append_without_controls(&text, json);
+	text_append(&text, "\n");
+	cJSON_free(json);
+	return text.bytes;
+}
+
+static int parse_error(const char *text, const char *at, struct error *error)
+{
+	unsigned line = 1, column = 1;
+	for (; text < at; text++) {
+		column = *text == '\n' ? 1 : column + 1;
+		line += *text == '\n';
+	}
+	return error_set(error, EINVAL, "%u:%u: this is not JSON", line, column);
+}
+
+/* The number behind "bailiff.verdict/" may grow; a verdict of another number means other things. */
+static int check_schema(const cJSON *verdict, struct error *error)
+{
+	const char *schema = json_string(verdict, "schema");
+	if (!cJSON_IsObject(verdict) || !schema || strncmp(schema, "bailiff.verdict/", strlen("bailiff.verdict/")) != 0)
+		return error_set(error, EINVAL, "1:1: this is JSON, but no verdict: \"schema\" is not \"%s\"", schema_name);
+	if (strcmp(schema, schema_name) == 0)
+		return 0;
+	struct text shown = { 0 };
+	text_append_visible(&shown, schema, strnlen(schema, 64));
+	int result = error_set(error, EINVAL, "1:1: a verdict of schema \"%s\"; this version reads \"%s\"",
+			       text_string(&shown), schema_name);
+	text_free(&shown);
+	return result;
+}
+
+int verdict_parse(const char *text, size_t length, cJSON **verdict, struct error *error)
+{
+	const char *end = text;
+	*verdict = NULL;
+	cJSON *parsed = cJSON_ParseWithLengthOpts(text, length, &end, false);
+	if (!parsed)
+		return parse_error(text, end, error);
+
+	while (end < text + length && strchr(" \t\r\n", *end) && *end)
+		end++;
+	int result = end < text + length ? parse_error(text, end, error) : check_schema(parsed, error);
+	if (result == 0)
+		*verdict = parsed;
+	else
+		cJSON_Delete(parsed);
+	return result;
+}
