@@ -7,7 +7,7 @@ WARNINGS := -Wall -Wextra -Wshadow -Wconversion -Wstrict-prototypes -Wmissing-pr
             implicit format-security return-type incompatible-pointer-types int-conversion missing-prototypes strict-prototypes vla switch)
 HARDEN   := -fstack-protector-strong -U_FORTIFY_SOURCE -D_FORTIFY_SOURCE=2
 COMPILE   = $(CC) -std=gnu11 -D_GNU_SOURCE -Itracer $(CFLAGS) $(WARNINGS) $(HARDEN) -fPIE -MMD -MP $(CPPFLAGS) $(EXTRA)
-LINK     := -pie -Wl,-z,relro,-z,now
+LINK     := -pie -Wl,-z,relro,-z,now -Wl,--as-needed
 LIBS     := -lcjson -lseccomp -lnettle -pthread
 
 object    = $(patsubst %.c,$(B)/obj/%.o,$(wildcard $(1)))
@@ -20,33 +20,33 @@ TARGETS  := $(call program,tests/targets/*.c)
 FUZZERS  := $(call program,tests/fuzz/fuzz_*.c)
 BENCHES  := $(call program,bench/*.c)
 MAN       = $(wildcard man/*.[1-8])
+SAY       = $(if $(V),,@echo '  $(1) $@' >&2;)
 SUB       = @$(MAKE) --no-print-directory -j$(shell nproc)
 
 all: $(B)/bailiff
 tests: $(UNITS) $(TARGETS) $(FUZZERS) $(BENCHES)
 
 $(B)/bailiff: $(OBJECTS)
-	$(CC) $(CFLAGS) $(EXTRA) $(LINK) $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(call SAY,LD)$(CC) $(CFLAGS) $(EXTRA) $(LINK) $(LDFLAGS) -o $@ $^ $(LIBS)
 $(B)/obj/%.o: %.c Makefile
 	@mkdir -p $(@D)
-	$(COMPILE) -c -o $@ $<
+	$(call SAY,CC)$(COMPILE) -c -o $@ $<
 $(B)/obj/shipped_policies.o: $(B)/shipped_policies.c Makefile
-	$(COMPILE) -c -o $@ $<
+	$(call SAY,CC)$(COMPILE) -c -o $@ $<
 $(B)/shipped_policies.c: policies/embed.sh $(wildcard policies/*.json)
 	@mkdir -p $(@D) $(B)/obj
-	policies/embed.sh $@
+	$(call SAY,  )policies/embed.sh $@
 
 # Unit tests see the pure rooms only; those of another room carry its name and may link everything but main.
 $(B)/pure.a: $(PURE)
 $(B)/whole.a: $(filter-out $(MAIN),$(OBJECTS))
 $(B)/%.a:
-	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call SAY,AR)rm -f $@ && $(AR) rcs $@ $^
 $(filter $(addprefix $(B)/tests/unit/test_,tracee_% engine_% why_% cli_%),$(UNITS)): $(B)/whole.a
 $(UNITS) $(FUZZERS): $(B)/pure.a
 $(UNITS) $(TARGETS) $(FUZZERS) $(BENCHES): $(B)/%: %.c Makefile
 	@mkdir -p $(@D)
-	$(COMPILE) -DFUZZ_STANDALONE -MF $@.d $(LINK) $(LDFLAGS) -o $@ $< $(filter %whole.a,$^) $(filter %pure.a,$^) $(LIBS)
+	$(call SAY,CC)$(COMPILE) -DFUZZ_STANDALONE -MF $@.d $(LINK) $(LDFLAGS) -o $@ $< $(filter %whole.a,$^) $(filter %pure.a,$^) $(LIBS)
 
 install: all
 	install -D -m 755 $(B)/bailiff $(DESTDIR)$(PREFIX)/bin/bailiff
@@ -84,8 +84,10 @@ fuzz: $(FUZZERS)
 
 help:
 	@sed -n 's/^#: //p' Makefile
-#: all         build/bailiff; the default             demo        run the CSV example under its policy
-#: check       every test; ends with two counts       deps        install the packages that check needs
+#: all         build/bailiff; the default; V=1 shows the commands
+#: demo        install what is missing, build, run the CSV example under its policy
+#: check       install what is missing, build, run every test; the last line counts them
+#: deps        install what check needs
 #: lab         three requests under one policy, with OUTPUT=50 under a lower output limit
 #: bench       what a stop costs, beside native and strace
 #: fuzz        every fuzzer for FUZZ_SECONDS=60 each
