@@ -86,6 +86,9 @@ class Run:
 	def house(self):
 		for path in self.programs(f"{ROOT}/tests/check_*"):
 			self.script(path, f"house {os.path.basename(path)}", tempfile.gettempdir())
+		with tempfile.TemporaryDirectory(prefix="bailiff-check-") as scratch:
+			self.command("house bench", "measures every variant", [sys.executable, "bench/bench.py", "--build", self.build,
+				"--rounds", "1", "--json", f"{scratch}/bench.json"])
 
 	def cases(self):
 		from runner.cases import Tools, run_all
