@@ -41,7 +41,7 @@ $(B)/shipped_policies.c: policies/embed.sh $(wildcard policies/*.json)
 $(B)/pure.a: $(PURE)
 $(B)/whole.a: $(filter-out $(MAIN),$(OBJECTS))
 $(B)/%.a:
-	$(call SAY,AR)rm -f $@ && $(AR) rcs $@ $^
+	$(call SAY,AR)rm -f $@ && $(AR) qcs $@ $^
 $(filter $(addprefix $(B)/tests/unit/test_,tracee_% engine_% why_% cli_%),$(UNITS)): $(B)/whole.a
 $(UNITS) $(FUZZERS): $(B)/pure.a
 $(UNITS) $(TARGETS) $(FUZZERS) $(BENCHES): $(B)/%: %.c Makefile
