@@ -24,7 +24,8 @@ SAY       = $(if $(V),,@echo '  $(1) $@' >&2;)
 SUB       = @$(MAKE) --no-print-directory -j$(shell nproc)
 
 all: $(B)/bailiff
-tests: $(UNITS) $(TARGETS) $(FUZZERS) $(BENCHES)
+units: $(UNITS) $(FUZZERS)
+tests: units $(TARGETS) $(BENCHES)
 
 $(B)/bailiff: $(OBJECTS)
 	$(call SAY,LD)$(CC) $(CFLAGS) $(EXTRA) $(LINK) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -75,10 +76,8 @@ lab: all
 	@$(PYTHON) policies/lab/lab.py --bailiff $(B)/bailiff $(if $(OUTPUT),--output $(OUTPUT))
 bench: all $(BENCHES)
 	@$(PYTHON) bench/bench.py --build $(B)
-lint asan valgrind:
+lint gcc clang asan valgrind: all tests
 	@$(PYTHON) tests/run.py $@
-clang:
-	$(SUB) B=$(B)/clang CC=clang EXTRA=-Werror all tests
 fuzz: $(FUZZERS)
 	@tests/fuzz.sh $(B) $(or $(FUZZ_SECONDS),60)
 
@@ -91,12 +90,12 @@ help:
 #: lab         three requests under one policy, with OUTPUT=50 under a lower output limit
 #: bench       what a stop costs, beside native and strace
 #: fuzz        every fuzzer for FUZZ_SECONDS=60 each
-#: lint, asan, valgrind, clang                        parts of check, alone
-#: install, uninstall                                 with PREFIX=/usr/local and DESTDIR=
+#: lint gcc clang asan valgrind   parts of check alone: linters, builds in which a warning is an error, memory checks
+#: install uninstall              with PREFIX=/usr/local and DESTDIR=
 clean:
 	rm -rf $(B)
 
-.PHONY: all tests install uninstall demo check deps lab bench lint asan valgrind clang fuzz help clean
+.PHONY: all units tests install uninstall demo check deps lab bench lint gcc clang asan valgrind fuzz help clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(OBJECTS:.o=.d) $(addsuffix .d,$(UNITS) $(TARGETS) $(FUZZERS) $(BENCHES))

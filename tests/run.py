@@ -122,7 +122,7 @@ class Run:
 		if probe.returncode == 0:
 			return ROOT, self.build
 		copy = os.path.join(scratch, "tree")
-		shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", "obj", "asan", "clang"))
+		shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns(".git", "obj", "asan", "gcc", "clang"))
 		subprocess.run(["chmod", "-R", "a+rX", copy], check=True)
 		return copy, os.path.join(copy, os.path.relpath(self.build, ROOT))
 
@@ -147,6 +147,9 @@ class Run:
 		pages = sorted(glob.glob(f"{ROOT}/man/*.[1-8]"))
 		self.command("lint mandoc", f"finds nothing in {len(pages)} pages", ["mandoc", "-T", "lint", "-W", "warning", *pages])
 
+	def gcc(self):
+		self.make("gcc", f"B={self.build}/gcc", "EXTRA=-Werror", "all", "tests")
+
 	def clang(self):
 		self.make("clang", f"B={self.build}/clang", "CC=clang", "EXTRA=-Werror", "all", "tests")
 
@@ -157,7 +160,7 @@ class Run:
 	def asan(self):
 		from runner.cases import Tools, run_all
 		build = f"{self.build}/asan"
-		if not self.make("asan", f"B={build}", f"EXTRA={SANITIZE}", "all", "tests"):
+		if not self.make("asan", f"B={build}", f"EXTRA={SANITIZE}", "all", "units"):
 			return
 		leaks = {**ASAN, "ASAN_OPTIONS": ASAN["ASAN_OPTIONS"].replace("detect_leaks=0", "detect_leaks=1")}
 		for path in self.programs(f"{build}/tests/unit/test_*"):
@@ -182,7 +185,7 @@ def shell_scripts():
 	return sorted(path for pattern in patterns for path in glob.glob(f"{ROOT}/{pattern}"))
 
 
-GROUPS = ["unit", "fuzz", "house", "lint", "cases", "scripts", "user", "clang", "valgrind", "asan"]
+GROUPS = ["unit", "fuzz", "house", "lint", "cases", "scripts", "user", "gcc", "clang", "valgrind", "asan"]
 
 
 def main():
