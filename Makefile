@@ -76,7 +76,8 @@ lab: all
 	@$(PYTHON) policies/lab/lab.py --bailiff $(B)/bailiff $(if $(OUTPUT),--output $(OUTPUT))
 bench: all $(BENCHES)
 	@$(PYTHON) bench/bench.py --build $(B)
-lint gcc clang asan valgrind: all tests
+valgrind asan: all tests
+lint gcc clang asan valgrind:
 	@$(PYTHON) tests/run.py $@
 fuzz: $(FUZZERS)
 	@tests/fuzz.sh $(B) $(or $(FUZZ_SECONDS),60)

@@ -197,6 +197,7 @@ def main():
 	options = parser.parse_args()
 	# The runner's own language settings must not reach what it tests.
 	os.environ["LC_ALL"] = "C.UTF-8"
+	os.makedirs(options.build, exist_ok=True)
 	report = Report(None if options.tap else f"{options.build}/check.tap", options.tap)
 	run = Run(options, report)
 	for group in options.groups or GROUPS:
