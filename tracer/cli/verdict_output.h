@@ -31,7 +31,7 @@ int verdict_output_open(const char *destination, struct verdict_output *output, 
  * new one removed. */
 int verdict_output_write(struct verdict_output *output, const char *text, size_t length, struct error *error);
 
-/* Closes `output` and removes what is left of it. Does nothing after verdict_output_write. */
+/* Closes `output` and removes what is left of it. Does nothing after verdict_output_write, or on a zeroed struct. */
 void verdict_output_discard(struct verdict_output *output);
 
 /* "fd:N": the number, or -1 when the text is no such destination. */
