@@ -12,6 +12,7 @@ import tempfile
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TOP_LEVEL = {".ci", ".git", ".gitignore", "LICENSE", "Makefile", "README.md", "bench", "build", "man", "policies", "tests", "tracer"}
 MOST_LINES = 600
+MOST_FUNCTION_LINES = 50
 MOST_COLUMNS = 144  # 120 is the habit; this is where reading stops
 
 # Room -> rooms whose headers it may include, besides its own.
@@ -146,6 +147,18 @@ def check_layout(root):
 				yield f"tracer/{path}:{number}: indented with blanks"
 
 
+def check_functions(root):
+	for path in sources(root):
+		start = None
+		for number, line in enumerate(read(os.path.join(root, "tracer", path)).splitlines(), 1):
+			if line == "{":
+				start = number
+			elif line == "}" and start:
+				if number - start - 1 > MOST_FUNCTION_LINES:
+					yield f"tracer/{path}:{start}: {number - start - 1} lines"
+				start = None
+
+
 def written_files(root):
 	for top in sorted(TOP_LEVEL - {".git", "build"}):
 		path = os.path.join(root, top)
@@ -173,6 +186,7 @@ RULES = [
 	(f"no source file is longer than {MOST_LINES} lines", check_length),
 	(f"tabs, {MOST_COLUMNS} columns, no blanks at the end", check_layout),
 	("nothing is left to be done later", check_marks),
+	(f"no function is longer than {MOST_FUNCTION_LINES} lines", check_functions),
 ] + [(f"who {name}: {', '.join(sorted(owners)) or 'nobody'}", rule_for(pattern, owners)) for name, pattern, owners in OWNERS]
 
 # One offence each, and the number of the rule in RULES that must notice exactly it.
@@ -192,16 +206,17 @@ OFFENCES = [
 	("tracer/base/a.c", "\t" * 18 + "a\n", 3),
 	("tracer/base/a.c", "/* TO" "DO */\n", 4),
 	("bench/a.py", "# FIX" "ME\n", 4),
-	("tracer/engine/a.c", "pid = waitpid(-1, &status, __WALL);\n", 5),
-	("tracer/engine/a.c", "ptrace(PTRACE_PEEKDATA, pid, 0, 0);\n", 6),
-	("tracer/engine/a.c", 'snprintf(path, sizeof(path), "/proc/%d/mem", pid);\n', 6),
-	("tracer/engine/a.c", "process_vm_writev(pid, a, 1, b, 1, 0);\n", 7),
-	("tracer/tracee/memory.c", "ptrace(PTRACE_SETREGSET, pid, 1, &io);\n", 8),
-	("tracer/verdict/a.c", "exit(1);\n", 9),
-	("tracer/engine/a.c", "_exit(1);\n", 9),
-	("tracer/engine/a.c", "syscall(SYS_exit_group, 1);\n", 9),
-	("tracer/cli/a.c", 'system("true");\n', 10),
-	("tracer/base/a.c", "strcpy(a, b);\n", 11),
+	("tracer/engine/a.c", "void a(void)\n{\n" + "\ta();\n" * (MOST_FUNCTION_LINES + 1) + "}\n", 5),
+	("tracer/engine/a.c", "pid = waitpid(-1, &status, __WALL);\n", 6),
+	("tracer/engine/a.c", "ptrace(PTRACE_PEEKDATA, pid, 0, 0);\n", 7),
+	("tracer/engine/a.c", 'snprintf(path, sizeof(path), "/proc/%d/mem", pid);\n', 7),
+	("tracer/engine/a.c", "process_vm_writev(pid, a, 1, b, 1, 0);\n", 8),
+	("tracer/tracee/memory.c", "ptrace(PTRACE_SETREGSET, pid, 1, &io);\n", 9),
+	("tracer/verdict/a.c", "exit(1);\n", 10),
+	("tracer/engine/a.c", "_exit(1);\n", 10),
+	("tracer/engine/a.c", "syscall(SYS_exit_group, 1);\n", 10),
+	("tracer/cli/a.c", 'system("true");\n', 11),
+	("tracer/base/a.c", "strcpy(a, b);\n", 12),
 ]
 INNOCENT = '/* exit(1) and waitpid(2) in words */\n#include "base/a.h"\n\nstatic const char *text = "exit(1); system(x)";\nvoid on_exit_of(int a);\n'
 
@@ -229,7 +244,7 @@ def main():
 	results.append(("there are sources to check", [] if list(sources(ROOT)) else ["tracer/ holds none"]))
 	for path, text, rule in OFFENCES:
 		found = noticed(path, text)
-		results.append((f"noticed: {text.strip()[:60] or 'an entry'} in {path}", [] if found == [rule] else [f"rules {found}, expected {[rule]}"]))
+		results.append((f"noticed: {' '.join(text[:60].split()) or 'an entry'} in {path}", [] if found == [rule] else [f"rules {found}, expected {[rule]}"]))
 	found = noticed("tracer/engine/innocent.c", INNOCENT)
 	results.append(("words about a rule do not break it", [f"rules {found}"] if found else []))
 	for number, (name, problems) in enumerate(results, 1):
