@@ -95,7 +95,8 @@ class Run:
 		run_all(self.report, self.label, Tools(ROOT, self.build), self.pattern)
 
 	def scripts(self):
-		for path in self.programs(f"{ROOT}/tests/scripts/*.sh") + self.programs(f"{ROOT}/tests/scripts/*.py"):
+		folders = ("scripts", "hostile")
+		for path in [path for folder in folders for path in self.programs(f"{ROOT}/tests/{folder}/*.[sp][hy]")]:
 			with tempfile.TemporaryDirectory(prefix="bailiff-check-", ignore_cleanup_errors=True) as scratch:
 				self.script(path, f"scripts[{self.label}] {os.path.basename(path)}", os.path.realpath(scratch))
 
