@@ -63,7 +63,7 @@ static int print_help(const struct command *command)
 
 static int help(int argc, char **argv)
 {
-	if (argc == 2)
+	if (argc == 2 || strcmp(argv[2], "help") == 0)
 		return print_overview();
 	const struct command *command = find_command(argv[2]);
 	return command ? print_help(command) : unknown_command(argv[2]);
