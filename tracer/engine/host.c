@@ -261,7 +261,7 @@ static const struct probe {
 	{ "process_vm_readv", true, probe_read_memory, "a child's memory can be read", "no run can be enforced" },
 	{ "user notification", true, probe_listener, "bailiff holds the one listener of the run",
 	  "no run can be enforced: a program could make a listener of its own, which outranks every stop" },
-	{ "openat2", false, probe_openat2, "opens can be bound to one path", "not needed by this version" },
+	{ "openat2", true, probe_openat2, "a path can be opened without following a link", "no run can be enforced (Linux 5.6 has it)" },
 	{ "pidfd_getfd", false, probe_pidfd_getfd, "descriptors can be fetched", "not needed" },
 };
 
