@@ -29,7 +29,7 @@ PURE = {"policy", "verdict"}
 PTRACE_HEADER = re.compile(r"<(sys|linux|asm)/(ptrace|user|reg)\.h>")
 
 # What only some files may name, and why those. engine/host.c only ever touches throw-away children that it forks itself to
-# find out what the kernel offers.
+# find out what the kernel offers; engine/supervise.c is the tracer, a forked child that ends when front is gone.
 OWNERS = [
 	("waits for tracees", r"\b(waitpid|waitid|wait[34]?)\s*\(", {"tracee/wait.c", "engine/front.c", "engine/host.c"}),
 	("reads tracee memory", r"\bprocess_vm_readv\b|\bPTRACE_PEEK(TEXT|DATA)\b|/proc/%[^\"]*/mem\b",
@@ -37,7 +37,7 @@ OWNERS = [
 	("writes tracee memory", r"\bprocess_vm_writev\b|\bPTRACE_POKE(TEXT|DATA)\b", {"tracee/memory.c"}),
 	("writes registers", r"\bPTRACE_(SETREGS|SETFPREGS|SETREGSET|POKEUSER|POKEUSR|SET_SYSCALL_INFO)\b", {"tracee/registers.c"}),
 	("ends the process", r"(?<![\w.>])(_?exit|_Exit|quick_exit|abort|err|errx|assert)\s*\(|\bSYS_exit(_group)?\b|\b__NR_exit(_group)?\b",
-		{"cli/", "engine/launch.c", "engine/front.c", "engine/host.c", "base/bug.c"}),
+		{"cli/", "engine/launch.c", "engine/front.c", "engine/supervise.c", "engine/host.c", "base/bug.c"}),
 	("calls a shell", r"\b(system|popen)\s*\(", set()),
 	("uses an unbounded copy", r"\b(strcat|sprintf|vsprintf|gets|strtok)\s*\(|\bstrcpy\s*\([^,]*,\s*[^\"\s]", set()),
 ]

@@ -141,8 +141,8 @@ class Run:
 
 	def lint(self):
 		self.command("lint cppcheck", "finds nothing in tracer/", ["cppcheck", "--quiet", "--std=c11", "--error-exitcode=1",
-			"--enable=warning,portability,performance", "--inline-suppr", "--suppress=missingIncludeSystem",
-			"--library=tests/cppcheck.cfg", "-Itracer", "-D__x86_64__", "-D_GNU_SOURCE", "tracer"])
+			"--enable=warning,portability,performance", "--library=tests/cppcheck.cfg",
+			"--suppressions-list=tests/cppcheck.suppress", "-Itracer", "-D__x86_64__", "-D_GNU_SOURCE", "tracer"])
 		scripts = shell_scripts()
 		self.command("lint shellcheck", f"finds nothing in {len(scripts)} scripts", ["shellcheck", *scripts])
 		pages = sorted(glob.glob(f"{ROOT}/man/*.[1-8]"))
