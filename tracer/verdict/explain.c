@@ -117,6 +117,12 @@ static void headline(const struct page *page, const cJSON *verdict)
 	text_append(page->out, "\n\n");
 }
 
+static bool rule_starts(const cJSON *failure, const char *start)
+{
+	const char *rule = json_string(failure, "rule");
+	return rule && strncmp(rule, start, strlen(start)) == 0;
+}
+
 static void policy_line(const struct page *page, const cJSON *failure)
 {
 	const cJSON *policy = json_get(failure, "policy");
@@ -132,21 +138,21 @@ static void policy_line(const struct page *page, const cJSON *failure)
 	end_line(page);
 }
 
+/* "openat, read, O_RDONLY|O_CLOEXEC"; for many calls the kind of access is the call's own name. */
 static void call_line(const struct page *page, const cJSON *operation)
 {
 	const char *call = json_string(operation, "syscall"), *access = json_string(operation, "access");
-	const char *flags = json_string(operation, "flags");
+	const char *parts[] = { call, call && access && strcmp(call, access) == 0 ? NULL : access, json_string(operation, "flags") };
 	if (!call && !access)
 		return;
+	bool first = true;
 	label(page, "call");
-	append_safe(page->out, call ? call : access);
-	if (call && access) {
-		text_append(page->out, " to ");
-		append_safe(page->out, access);
-	}
-	if (flags) {
-		text_append(page->out, ", ");
-		append_safe(page->out, flags);
+	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
+		if (!parts[i])
+			continue;
+		text_append(page->out, first ? "" : ", ");
+		append_safe(page->out, parts[i]);
+		first = false;
 	}
 	end_line(page);
 }
@@ -271,10 +277,15 @@ static void append_suggestion(struct text *out, const cJSON *suggestion)
 	}
 }
 
-static bool is_violation(const cJSON *failure)
+/* What to say where no change of the policy is proposed. */
+static const char *without_suggestion(const cJSON *failure)
 {
-	const char *rule = json_string(failure, "rule");
-	return rule && strncmp(rule, "policy_blocked", strlen("policy_blocked")) == 0;
+	const char *pointer = json_string(json_get(failure, "policy"), "pointer");
+	if (!rule_starts(failure, "policy_blocked"))
+		return "";
+	if (pointer && strstr(pointer, "/deny/"))
+		return "\nAn entry that denies beats every entry that allows: to let this pass it has to go, or to become narrower.\n";
+	return "\nNo entry in a policy is known that would open exactly this.\n";
 }
 
 static void suggestion_lines(const struct page *page, const cJSON *failure)
@@ -282,8 +293,7 @@ static void suggestion_lines(const struct page *page, const cJSON *failure)
 	int shown = 0;
 	const cJSON *suggestion;
 	if (json_length(failure, "suggestions") == 0) {
-		if (is_violation(failure))
-			text_append(page->out, "\nNo entry in a policy is known that would open exactly this.\n");
+		text_append(page->out, without_suggestion(failure));
 		return;
 	}
 	text_append(page->out, "\nOne of these changes to the policy lets it pass, the narrowest first:\n");
@@ -301,7 +311,8 @@ static void failure_lines(const struct page *page, const cJSON *failure)
 	field(page, "rule", json_string(failure, "rule"));
 	policy_line(page, failure);
 	call_line(page, json_get(failure, "operation"));
-	object_line(page, failure);
+	if (rule_starts(failure, "policy_blocked"))
+		object_line(page, failure); /* for limits and ends the first line has said it */
 	words_line(page, "chain", json_get(failure, "chain"));
 	process_lines(page, json_get(failure, "process"));
 	answer_line(page, failure);
@@ -316,11 +327,32 @@ static void error_lines(const struct page *page, const cJSON *error)
 	field(page, "stage", json_string(error, "stage"));
 	field(page, "errno", json_string(error, "errno"));
 	field(page, "message", json_string(error, "message"));
-	text_append(page->out, "\nThe fault is not the program's, and nothing is said about what it would have done.\n");
+	const char *stage = json_string(error, "stage");
+	if (stage && strcmp(stage, "command") == 0)
+		text_append(page->out, "\nThe command could not be started, and nothing has run.\n");
+	else
+		text_append(page->out, "\nThe fault is bailiff's or the host's: nothing is said about the program.\n");
 }
 
-static void exit_line(const struct page *page, const cJSON *end)
+/* A program's own failure, when neither a rule nor a signal to bailiff ended it. */
+static void own_failure_line(const struct page *page, const cJSON *verdict)
 {
+	const char *status = json_string(verdict, "status");
+	bool interrupted = json_string(json_get(verdict, "exit"), "interrupted");
+	if (status && strcmp(status, "runtime_error") == 0 && !interrupted)
+		text_append(page->out, "\nThe program ended like this by itself: no rule and no limit had a part in it.\n");
+}
+
+/* Where a rule decided, the kill came from bailiff. */
+static bool killed_by_bailiff(const cJSON *verdict)
+{
+	const char *status = json_string(verdict, "status"), *signal = json_string(json_get(verdict, "exit"), "signal");
+	return status && strcmp(status, "runtime_error") != 0 && signal && strcmp(signal, "SIGKILL") == 0;
+}
+
+static void exit_line(const struct page *page, const cJSON *verdict)
+{
+	const cJSON *end = json_get(verdict, "exit");
 	const cJSON *code = json_get(end, "code");
 	const char *signal = json_string(end, "signal"), *interrupted = json_string(end, "interrupted");
 	label(page, "exit");
@@ -330,6 +362,8 @@ static void exit_line(const struct page *page, const cJSON *end)
 		append_safe(page->out, signal);
 	else
 		text_append(page->out, "none");
+	if (killed_by_bailiff(verdict))
+		text_append(page->out, ", from bailiff");
 	if (interrupted) {
 		text_append(page->out, "; bailiff got ");
 		append_safe(page->out, interrupted);
@@ -460,9 +494,10 @@ void explain_words(const cJSON *verdict, bool colour, struct text *out)
 	error_lines(&page, error);
 	if (cJSON_IsObject(failure))
 		failure_lines(&page, failure);
+	own_failure_line(&page, verdict);
 	if (cJSON_IsObject(failure) || cJSON_IsObject(error))
 		text_append(out, "\n");
-	exit_line(&page, json_get(verdict, "exit"));
+	exit_line(&page, verdict);
 	usage_line(&page, usage);
 	output_line(&page, json_get(verdict, "output"));
 	left_line(&page, usage);
