@@ -5,7 +5,8 @@
  * CALL  kill, tkill, tgkill, rt_sigqueueinfo, rt_tgsigqueueinfo, pidfd_send_signal; setpriority, sched_setparam,
  *       sched_setscheduler, sched_setaffinity, sched_setattr, ioprio_set, prlimit64 (each sets what is set already);
  *       F_SETOWN, F_SETOWN_EX, FIOSETOWN, SIOCSPGRP (on a socket of its own)
- * WHO   self, child (a child that waits), group, parent, absent (a number that no process can have), file:PATH
+ * WHO   self, child (a child that waits), group, everybody (-1), parent,
+ *       absent (a number that no process can have), file:PATH
  * -z    exit 0 whatever the answer is
  * The signal is SIGCONT unless given by number: it changes nothing for a process that runs. */
 #include "outcome.h"
@@ -235,6 +236,8 @@ static pid_t who_parse(const char *who)
 		return waiting_child();
 	if (strcmp(who, "group") == 0)
 		return 0;
+	if (strcmp(who, "everybody") == 0)
+		return -1;
 	if (strcmp(who, "parent") == 0)
 		return getppid();
 	if (strcmp(who, "absent") == 0)
