@@ -190,6 +190,7 @@ static bool walk_objection(struct walk *walk, const char *name, bool hide_only)
 		return false;
 	walk->resolved->objected = true;
 	walk->resolved->objection = decision;
+	text_copy(walk->resolved->path, sizeof(walk->resolved->path), name);
 	return true;
 }
 
@@ -497,6 +498,14 @@ int resolve_descriptor(struct supervisor *supervisor, struct task *task, int des
 	if (failed)
 		resolved->error = failed == -ENOENT ? EBADF : -failed;
 	return 0;
+}
+
+void resolve_held(int fd, struct resolved *resolved)
+{
+	memset(resolved, 0, sizeof(*resolved));
+	resolved->descriptor = -1;
+	int failed = fill_object(fd, resolved);
+	resolved->error = -failed;
 }
 
 /* Sets what callers read; the path's bytes need no clearing. */

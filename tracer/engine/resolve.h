@@ -40,6 +40,9 @@ int resolve_path(struct supervisor *supervisor, struct task *task, int dirfd, co
 /* The object behind one of the thread's descriptors. */
 int resolve_descriptor(struct supervisor *supervisor, struct task *task, int descriptor, struct resolved *resolved);
 
+/* The same for a descriptor of our own, which nobody in the tree can exchange for another between look and use. */
+void resolve_held(int fd, struct resolved *resolved);
+
 /* The folder part of a canonical path ("/" for "/x"), and its last component. */
 void resolve_split(const char *path, char folder[static PATH_MAX], const char **name);
 

@@ -14,10 +14,22 @@
 #include "policy/policy.h"
 #include "verdict/record.h"
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Signal state of bailiff at its start; the target gets it back. */
+struct run_signals {
+	sigset_t mask;
+	struct sigaction pipe_action;
+};
+
+/* Blocks INT, TERM, HUP and QUIT (unless ignored), so that none ends bailiff before there is somebody to clean up; SIGPIPE
+ * is ignored from here on. Before the workspace is made. */
+void engine_block_signals(struct run_signals *signals);
+
 struct run_plan {
+	const struct run_signals *signals;
 	const struct policy *policy;              /* bound */
 	const struct policy_variables *variables; /* for suggestions */
 	char *const *command;                     /* argv of the target, NULL-terminated */
@@ -33,6 +45,7 @@ struct run_plan {
 /* What --capture collected, by stream; owned by the caller. */
 struct run_capture {
 	struct text streams[2];
+	bool error_mid_line; /* what was relayed to standard error does not end with a newline */
 };
 
 /* A record in memory that can be shared with the tracer: mmap'd, zeroed. NULL when there is no memory. */

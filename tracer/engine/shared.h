@@ -16,7 +16,7 @@ enum stop_request { STOP_NONE, STOP_END /* kill whatever is left */ };
 struct shared {
 	struct run_record record; /* first: engine_record_new() hands out its address */
 
-	uint64_t start_ns; /* written by front before the fork */
+	uint64_t start_ns; /* written by front before the fork, and once more by the tracer when the target begins */
 
 	/* front -> tracer */
 	atomic_int stop_request;

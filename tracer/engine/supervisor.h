@@ -11,6 +11,12 @@
 
 enum { SYSTEM_LOADER_MAX = 8, BOUND_SOCKET_MAX = 1024 };
 
+/* A socket that the tree has bound: its inode, and for one with a path the canonical one. */
+struct bound_socket {
+	uint64_t inode;
+	char unix_path[128];
+};
+
 struct supervisor {
 	const struct run_plan *plan;
 	const struct policy *policy;
@@ -35,8 +41,8 @@ struct supervisor {
 	char system_loaders[SYSTEM_LOADER_MAX][256]; /* canonical paths of the host's ELF loaders */
 	size_t system_loader_count;
 
-	uint64_t bound_sockets[BOUND_SOCKET_MAX]; /* inodes of sockets that the tree has bound */
-	size_t bound_socket_count;
+	struct bound_socket *bound_sockets; /* what the tree has bound, the newest BOUND_SOCKET_MAX of it; owned */
+	size_t bound_socket_count, bound_socket_next;
 
 	struct proc_identity own, assumed; /* file-system identity of the tracer: at start, and at the moment */
 };

@@ -23,6 +23,7 @@ struct wait_event {
 	enum wait_kind kind;
 	int signal;
 	int status;
+	bool is_process;       /* WAIT_NEW_TASK by fork or vfork: surely a process; a clone may be either */
 	bool has_cpu;          /* cpu_ns and max_rss_bytes are valid: the thread group has ended with this event */
 	unsigned long long cpu_ns;
 	unsigned long long max_rss_bytes;

@@ -1,0 +1,282 @@
+/* `run`: a command under a policy, and its verdict. */
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/run_options.h"
+#include "cli/target_environment.h"
+#include "cli/verdict_output.h"
+#include "engine/host.h"
+#include "engine/run.h"
+#include "engine/workspace.h"
+#include "verdict/verdict.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Everything that one run needs and that has to be given back. */
+struct session {
+	struct run_options options;
+	struct run_signals signals;
+	struct policy *policy;
+	struct policy_variables variables;
+	char *cwd, *script, *script_dir; /* owned values of the variables */
+	const char *run_cwd;             /* borrowed: where the target starts */
+	struct workspace workspace;
+	struct verdict_output output;
+	int events_fd;
+	char **environment;
+	struct run_record *record;
+	struct run_capture capture;
+};
+
+/* ---- variables ---------------------------------------------------------------------------------------------------- */
+
+/* Options of interpreters behind which the program text comes from elsewhere: what follows is no script. */
+static bool takes_program_text(const char *argument)
+{
+	static const char *const options[] = { "-c", "-e", "-m", "-p", "--eval", "-" };
+	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
+		if (strcmp(argument, options[i]) == 0)
+			return true;
+	return false;
+}
+
+/* The first argument that is no option and names a regular file, as the target will find it. NULL where there is none. */
+static char *find_script(const struct session *session)
+{
+	for (char *const *argument = session->options.command + 1; *argument; argument++) {
+		if (takes_program_text(*argument))
+			return NULL;
+		if ((*argument)[0] == '-')
+			continue;
+		struct stat status;
+		auto_free char *path = (*argument)[0] == '/' ? text_duplicate(*argument) : text_format("%s/%s", session->run_cwd, *argument);
+		char *resolved = realpath(path, NULL);
+		if (resolved && stat(resolved, &status) == 0 && S_ISREG(status.st_mode))
+			return resolved;
+		free(resolved);
+		return NULL;
+	}
+	return NULL;
+}
+
+static char *folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash == path ? text_duplicate("/") : text_duplicate_bytes(path, (size_t)(slash - path));
+}
+
+static int set_working_directory(struct session *session, struct error *error)
+{
+	const char *wanted = session->options.cwd ? session->options.cwd : ".";
+	session->cwd = realpath(wanted, NULL);
+	session->run_cwd = session->cwd;
+	session->variables.cwd = session->cwd;
+	return session->cwd ? 0 : error_system(error, errno, "cannot tell the working directory %s", wanted);
+}
+
+static void set_variables(struct session *session)
+{
+	const char *home = getenv("HOME");
+	session->variables.home = home && *home == '/' ? home : NULL;
+	session->script = session->options.script ? realpath(session->options.script, NULL) : find_script(session);
+	session->script_dir = session->script ? folder_of(session->script) : NULL;
+	session->variables.script = session->script;
+	session->variables.script_dir = session->script_dir;
+}
+
+/* ---- before the run ----------------------------------------------------------------------------------------------- */
+
+static int make_workspace(struct session *session, struct error *error)
+{
+	if (!session->options.workspace && !policy_uses_workspace(session->policy))
+		return 0;
+	int failed = workspace_make(&session->workspace, error);
+	if (failed)
+		return failed;
+	session->variables.workspace = session->workspace.path;
+	if (session->options.workspace)
+		session->run_cwd = session->workspace.path;
+	return 0;
+}
+
+/* Opened early, so that a path that cannot be written is found before anything runs. A file starts empty. */
+static int open_events(struct session *session, struct error *error)
+{
+	const char *wanted = session->options.events;
+	if (!wanted)
+		return 0;
+	int number = destination_descriptor(wanted);
+	session->events_fd = number >= 0 ? fcntl(number, F_DUPFD_CLOEXEC, 3)
+					 : open(wanted, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0666);
+	return session->events_fd >= 0 ? 0 : error_system(error, errno, "cannot write the events to %s", wanted);
+}
+
+static int prepare(struct session *session, struct error *error)
+{
+	const struct run_options *options = &session->options;
+	int failed = set_working_directory(session, error);
+	if (!failed)
+		failed = policy_load(options->policy, options->overrides.items, options->overrides.count, &session->policy, error);
+	if (!failed)
+		failed = verdict_output_open(options->verdict ? options->verdict : options->capture ? "-" : NULL, &session->output, error);
+	if (!failed)
+		failed = open_events(session, error);
+	if (!failed)
+		failed = make_workspace(session, error);
+	if (failed)
+		return failed;
+	set_variables(session);
+	failed = policy_bind(session->policy, &session->variables, error);
+	if (failed)
+		return failed;
+	session->environment = target_environment_new(session->policy, &session->variables, session->variables.workspace);
+	session->record = engine_record_new();
+	return session->record ? 0 : error_set(error, ENOMEM, "no memory for the record of the run");
+}
+
+/* ---- after the run ------------------------------------------------------------------------------------------------ */
+
+static bool is_log_only(const struct session *session)
+{
+	return session->policy->on_violation == ON_VIOLATION_LOG;
+}
+
+static cJSON *build_verdict(const struct session *session)
+{
+	struct host_report report;
+	host_describe(&report);
+	struct verdict_host host = { .landlock_abi = report.landlock_abi, .seccomp = true, .root = report.root };
+	text_copy(host.kernel, sizeof(host.kernel), report.kernel);
+	text_copy(host.machine, sizeof(host.machine), report.machine);
+	struct verdict_context context = {
+		.policy = session->policy,
+		.variables = &session->variables,
+		.command = session->options.command,
+		.cwd = session->run_cwd,
+		.environment = session->environment,
+		.host = &host,
+	};
+	for (int i = 0; session->options.capture && i < 2; i++) {
+		const struct text *stream = &session->capture.streams[i];
+		context.captured[i] = (struct verdict_captured){ text_string(stream), stream->length };
+	}
+	return verdict_build(session->record, &context);
+}
+
+static bool wants_colour(void)
+{
+	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
+	return !(no_colour && *no_colour) && terminal && strcmp(terminal, "dumb") != 0;
+}
+
+/* On a terminal a person reads it: in words, unless JSON was asked for or it goes elsewhere. */
+static char *verdict_text(const struct session *session, const cJSON *verdict)
+{
+	bool on_terminal = !session->options.verdict && !session->options.capture && !session->options.json && isatty(STDERR_FILENO);
+	if (!on_terminal)
+		return verdict_print(verdict);
+	struct text words = { 0 };
+	explain_words(verdict, wants_colour(), &words);
+	return words.bytes ? words.bytes : text_duplicate("");
+}
+
+static int write_verdict(struct session *session, int status)
+{
+	struct error error;
+	cJSON *verdict = build_verdict(session);
+	auto_free char *text = verdict_text(session, verdict);
+	cJSON_Delete(verdict);
+	bool own_stream = !session->options.verdict && !session->options.capture;
+	if (own_stream && session->capture.error_mid_line)
+		fputc('\n', stderr);
+	if (verdict_output_write(&session->output, text, strlen(text), &error) == 0)
+		return status;
+	/* The verdict is not lost: it goes to standard error, and the status says that something failed. */
+	if (!own_stream)
+		fputs(text, stderr);
+	return command_failed(&error);
+}
+
+static void remove_workspace(struct session *session)
+{
+	struct error error;
+	if (workspace_remove(&session->workspace, &error) != 0)
+		record_note(session->record, "%s", error.message);
+}
+
+static void release(struct session *session)
+{
+	struct error error;
+	if (session->workspace.path[0] && workspace_remove(&session->workspace, &error) != 0)
+		command_failed(&error);
+	verdict_output_discard(&session->output);
+	if (session->events_fd >= 0)
+		close(session->events_fd);
+	text_free(&session->capture.streams[0]);
+	text_free(&session->capture.streams[1]);
+	target_environment_free(session->environment);
+	policy_free(session->policy);
+	free(session->cwd);
+	free(session->script);
+	free(session->script_dir);
+	run_options_free(&session->options);
+}
+
+/* The caller of an interrupted run sees that bailiff died of the signal that it was sent. */
+static void die_of(int number)
+{
+	sigset_t only;
+	signal(number, SIG_DFL);
+	sigemptyset(&only);
+	sigaddset(&only, number);
+	raise(number);
+	sigprocmask(SIG_UNBLOCK, &only, NULL);
+}
+
+static int run_session(struct session *session)
+{
+	struct error error;
+	if (prepare(session, &error) < 0)
+		return command_failed(&error);
+	struct run_plan plan = {
+		.signals = &session->signals,
+		.policy = session->policy,
+		.variables = &session->variables,
+		.command = session->options.command,
+		.environment = session->environment,
+		.cwd = session->run_cwd,
+		.stdin_file = session->options.stdin_file,
+		.capture = session->options.capture,
+		.keep_fds = session->options.keep_fds,
+		.keep_fd_count = session->options.keep_fd_count,
+		.events_fd = session->events_fd,
+	};
+	if (engine_run(&plan, session->record, &session->capture, &error) < 0)
+		record_error(session->record, "launch", error.number, "%s", error.message);
+	for (size_t i = 0; i < plan.keep_fd_count; i++)
+		record_note(session->record, "descriptor %d was kept open for the run (--fd)", plan.keep_fds[i]);
+	remove_workspace(session);
+	return write_verdict(session, record_exit_status(session->record, is_log_only(session)));
+}
+
+int command_run(int argc, char **argv)
+{
+	struct error error;
+	struct session session = { .events_fd = -1, .workspace.folder = -1 };
+	if (run_options_parse(argc, argv, &session.options, &error) < 0)
+		return command_failed(&error);
+	engine_block_signals(&session.signals);
+	int status = run_session(&session);
+	int interrupted = session.record ? session.record->interrupted_signal : 0;
+	release(&session);
+	if (interrupted)
+		die_of(interrupted);
+	sigprocmask(SIG_SETMASK, &session.signals.mask, NULL);
+	return status;
+}

@@ -1,0 +1,44 @@
+/* Front: what the caller of bailiff waits for. */
+#ifndef ENGINE_FRONT_H
+#define ENGINE_FRONT_H
+
+#include "engine/launch.h"
+#include "engine/relay.h"
+#include "engine/shared.h"
+
+#include <sys/types.h>
+
+enum { FRONT_STREAMS = 2 };
+
+struct front {
+	const struct run_plan *plan;
+	struct shared *shared;
+	struct run_record *record;
+
+	pid_t tracer;
+	int socket;          /* to the tracer */
+	int signals;         /* signalfd */
+	sigset_t old_mask;
+
+	struct relay relays[FRONT_STREAMS];
+	size_t relay_count;  /* 1 where standard output and error are one file */
+	struct relay_cap cap;
+
+	int feed_from, feed_to; /* standard input that has to be fed through a pipe; -1 for none */
+	char feed[4096];
+	size_t feed_length, feed_done;
+
+	bool terminal;       /* the target has the terminal */
+	bool tracer_gone;
+	bool started;
+	bool main_ended;
+	uint64_t main_ended_ns;
+	uint64_t suspended_ns;   /* time for which bailiff itself was stopped with the target */
+	uint64_t stop_asked_ns;  /* when front asked the tracer to end the tree; 0 before */
+	uint64_t next_cpu_look_ns;
+};
+
+/* Waits for the run that `front->tracer` supervises, to its end. */
+void front_wait(struct front *front);
+
+#endif

@@ -1,0 +1,338 @@
+/* Calls that change metadata: decided, then done by the supervisor on an object that it holds (see handle_names.c).
+ *
+ * Those by descriptor too: fchmod, fchown, futimens and fsetxattr succeed on a descriptor that was opened only for
+ * reading, so that "read" alone would let a program change what it may only read. */
+#include "engine/object.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "tracee/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+#include <utime.h>
+
+static struct resume answer_of(long result)
+{
+	return resume_answer(result == 0 ? 0 : -errno);
+}
+
+/* AT_… flags of a call as resolve_flags. `link_calls` never follow a link, whatever the flags say. */
+static unsigned resolve_flags_of(const struct stop *stop, bool never_follows)
+{
+	int flags = stop_int(stop, stop->row->roles.flags);
+	return (never_follows || flags & AT_SYMLINK_NOFOLLOW ? RESOLVE_LINK : 0) | (flags & AT_EMPTY_PATH ? RESOLVE_EMPTY : 0);
+}
+
+static bool bad_flags(const struct stop *stop, struct resume *resume)
+{
+	*resume = resume_answer(-EINVAL);
+	return (stop_int(stop, stop->row->roles.flags) & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)) != 0;
+}
+
+static bool named(struct stop *stop, bool never_follows, struct object *object, struct resume *resume)
+{
+	const struct syscall_roles *roles = &stop->row->roles;
+	return object_by_name(stop, roles->dirfd, roles->path, resolve_flags_of(stop, never_follows), ACCESS_WRITE, object, resume);
+}
+
+static bool described(struct stop *stop, struct object *object, struct resume *resume)
+{
+	return object_by_descriptor(stop, stop_int(stop, stop->row->roles.fd), ACCESS_WRITE, object, resume);
+}
+
+/* ---- mode and owner ----------------------------------------------------------------------------------------------- */
+
+static struct resume change_mode(struct stop *stop, const struct object *object)
+{
+	if (object->is_link)
+		return resume_answer(-EOPNOTSUPP);
+	return answer_of(chmod(object->path, (mode_t)stop_int(stop, stop->row->roles.mode)));
+}
+
+struct resume handle_chmod(struct stop *stop)
+{
+	struct resume resume;
+	if (bad_flags(stop, &resume))
+		return resume;
+	auto_object struct object object = { .fd = -1 };
+	return named(stop, false, &object, &resume) ? change_mode(stop, &object) : resume;
+}
+
+struct resume handle_fchmod(struct stop *stop)
+{
+	struct resume resume;
+	auto_object struct object object = { .fd = -1 };
+	return described(stop, &object, &resume) ? change_mode(stop, &object) : resume;
+}
+
+/* uid and gid are the two arguments behind the name. */
+static struct resume change_owner(struct stop *stop, unsigned first, const struct object *object)
+{
+	uid_t uid = (uid_t)stop->call.args[first];
+	gid_t gid = (gid_t)stop->call.args[first + 1];
+	return answer_of(fchownat(object->fd, "", uid, gid, AT_EMPTY_PATH));
+}
+
+struct resume handle_chown(struct stop *stop)
+{
+	struct resume resume;
+	if (bad_flags(stop, &resume))
+		return resume;
+	auto_object struct object object = { .fd = -1 };
+	bool never_follows = strcmp(stop->row->name, "lchown") == 0;
+	return named(stop, never_follows, &object, &resume) ? change_owner(stop, stop->row->roles.path, &object) : resume;
+}
+
+struct resume handle_fchown(struct stop *stop)
+{
+	struct resume resume;
+	auto_object struct object object = { .fd = -1 };
+	return described(stop, &object, &resume) ? change_owner(stop, stop->row->roles.fd, &object) : resume;
+}
+
+/* ---- times -------------------------------------------------------------------------------------------------------- */
+
+static void from_microseconds(const struct timeval times[2], struct timespec result[2])
+{
+	for (int i = 0; i < 2; i++)
+		result[i] = (struct timespec){ .tv_sec = times[i].tv_sec, .tv_nsec = times[i].tv_usec * 1000 };
+}
+
+/* Reads the times in the call's own format. 0, 1 where the pointer is null ("now"), -errno. */
+static int read_times(struct stop *stop, unsigned argument, struct timespec times[2])
+{
+	tracee_address address = tracee_address_of(stop->call.args[argument]);
+	if (address.value == 0)
+		return 1;
+	if (strcmp(stop->row->name, "utimensat") == 0)
+		return memory_read(stop->task->tid, address, times, 2 * sizeof(times[0]));
+	if (strcmp(stop->row->name, "utime") == 0) {
+		struct utimbuf seconds;
+		int failed = memory_read(stop->task->tid, address, &seconds, sizeof(seconds));
+		times[0] = (struct timespec){ .tv_sec = seconds.actime };
+		times[1] = (struct timespec){ .tv_sec = seconds.modtime };
+		return failed;
+	}
+	struct timeval micro[2];
+	int failed = memory_read(stop->task->tid, address, micro, sizeof(micro));
+	if (failed)
+		return failed;
+	for (int i = 0; i < 2; i++)
+		if (micro[i].tv_usec < 0 || micro[i].tv_usec >= 1000000)
+			return -EINVAL;
+	from_microseconds(micro, times);
+	return 0;
+}
+
+struct resume handle_utime(struct stop *stop)
+{
+	const struct syscall_roles *roles = &stop->row->roles;
+	struct timespec times[2];
+	struct resume resume;
+	int now = read_times(stop, roles->path, times);
+	if (now < 0)
+		return now == -ESRCH ? resume_nothing() : resume_answer(now);
+	if (bad_flags(stop, &resume))
+		return resume;
+
+	auto_object struct object object = { .fd = -1 };
+	bool by_descriptor = stop_argument(stop, roles->path) == 0 && roles->dirfd && stop_int(stop, roles->dirfd) != AT_FDCWD;
+	bool held = by_descriptor ? object_by_descriptor(stop, stop_int(stop, roles->dirfd), ACCESS_WRITE, &object, &resume)
+				  : named(stop, false, &object, &resume);
+	if (!held)
+		return resume;
+	if (!object.is_link)
+		return answer_of(utimensat(AT_FDCWD, object.path, now ? NULL : times, 0));
+	char path[PATH_MAX];
+	auto_fd int folder = -1;
+	int failed = object_any_path(&object, path, &folder);
+	return failed ? resume_answer(failed) : answer_of(utimensat(AT_FDCWD, path, now ? NULL : times, AT_SYMLINK_NOFOLLOW));
+}
+
+/* ---- size --------------------------------------------------------------------------------------------------------- */
+
+/* The limit is the target's, not ours: over it the kernel sends SIGXFSZ and answers EFBIG. */
+static bool exceeds_file_size_limit(const struct stop *stop, off_t length)
+{
+	struct rlimit limit;
+	if (prlimit(stop->task->tid, RLIMIT_FSIZE, NULL, &limit) != 0)
+		return true;
+	return limit.rlim_cur != RLIM_INFINITY && (rlim_t)length > limit.rlim_cur;
+}
+
+struct resume handle_truncate(struct stop *stop)
+{
+	off_t length = (off_t)stop->call.args[1];
+	if (length < 0)
+		return resume_answer(-EINVAL);
+	struct resume resume;
+	auto_object struct object object = { .fd = -1 };
+	if (!named(stop, false, &object, &resume))
+		return resume;
+	struct stat status;
+	bool grows = fstat(object.fd, &status) == 0 && S_ISREG(status.st_mode) && length > status.st_size;
+	if (grows && exceeds_file_size_limit(stop, length)) {
+		syscall(SYS_tgkill, stop->task->process->tgid, stop->task->tid, SIGXFSZ);
+		return resume_answer(-EFBIG);
+	}
+	return answer_of(truncate(object.path, length));
+}
+
+/* ---- extended attributes ------------------------------------------------------------------------------------------ */
+
+struct attribute {
+	char name[XATTR_NAME_MAX + 1];
+	void *value;  /* owned */
+	size_t size;
+	int flags;
+};
+
+/* Where a call keeps name, value, size and flags. */
+struct attribute_arguments {
+	unsigned name;
+	bool in_struct; /* setxattrat: value, size and flags lie in struct xattr_args */
+};
+
+static int read_attribute_name(struct stop *stop, unsigned argument, struct attribute *attribute)
+{
+	tracee_address address = tracee_address_of(stop->call.args[argument]);
+	ssize_t length = memory_read_string(stop->task->tid, address, attribute->name, sizeof(attribute->name));
+	if (length == -ENAMETOOLONG || length == 0)
+		return -ERANGE;
+	return length < 0 ? (int)length : 0;
+}
+
+static int read_attribute_value(struct stop *stop, uint64_t address, struct attribute *attribute)
+{
+	if (attribute->size > XATTR_SIZE_MAX)
+		return -E2BIG;
+	attribute->value = memory_zeroed(attribute->size + 1, 1);
+	return memory_read(stop->task->tid, tracee_address_of(address), attribute->value, attribute->size);
+}
+
+static int read_attribute(struct stop *stop, struct attribute_arguments where, struct attribute *attribute)
+{
+	const uint64_t *args = stop->call.args;
+	int failed = read_attribute_name(stop, where.name, attribute);
+	if (failed)
+		return failed;
+	if (!where.in_struct) {
+		attribute->size = args[where.name + 2];
+		attribute->flags = (int)args[where.name + 3];
+		return read_attribute_value(stop, args[where.name + 1], attribute);
+	}
+	struct { uint64_t value; uint32_t size, flags; } packed; /* struct xattr_args, Linux 6.13 */
+	if (args[where.name + 2] != sizeof(packed))
+		return args[where.name + 2] < sizeof(packed) ? -EINVAL : -E2BIG;
+	failed = memory_read(stop->task->tid, tracee_address_of(args[where.name + 1]), &packed, sizeof(packed));
+	if (failed)
+		return failed;
+	attribute->size = packed.size;
+	attribute->flags = (int)packed.flags;
+	return read_attribute_value(stop, packed.value, attribute);
+}
+
+static struct resume set_attribute(struct stop *stop, struct attribute_arguments where, const struct object *object)
+{
+	struct attribute attribute = { .value = NULL };
+	char path[PATH_MAX];
+	auto_fd int folder = -1;
+	int failed = read_attribute(stop, where, &attribute);
+	if (!failed)
+		failed = object_any_path(object, path, &folder);
+	struct resume resume = resume_answer(failed);
+	if (failed == -ESRCH)
+		resume = resume_nothing();
+	else if (!failed && object->is_link)
+		resume = answer_of(lsetxattr(path, attribute.name, attribute.value, attribute.size, attribute.flags));
+	else if (!failed)
+		resume = answer_of(setxattr(path, attribute.name, attribute.value, attribute.size, attribute.flags));
+	free(attribute.value);
+	return resume;
+}
+
+static struct resume remove_attribute(struct stop *stop, unsigned name, const struct object *object)
+{
+	struct attribute attribute = { .value = NULL };
+	char path[PATH_MAX];
+	auto_fd int folder = -1;
+	int failed = read_attribute_name(stop, name, &attribute);
+	if (!failed)
+		failed = object_any_path(object, path, &folder);
+	if (failed)
+		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+	return answer_of(object->is_link ? lremovexattr(path, attribute.name) : removexattr(path, attribute.name));
+}
+
+static bool is_link_call(const struct stop *stop)
+{
+	return stop->row->name[0] == 'l';
+}
+
+/* In setxattrat and removexattrat the attribute's name stands behind dirfd, path and flags. */
+static unsigned attribute_name_argument(const struct stop *stop)
+{
+	return stop->row->roles.flags ? stop->row->roles.flags : stop->row->roles.path + stop->row->roles.fd;
+}
+
+struct resume handle_setxattr(struct stop *stop)
+{
+	struct resume resume;
+	auto_object struct object object = { .fd = -1 };
+	struct attribute_arguments where = { attribute_name_argument(stop), stop->row->roles.flags != 0 };
+	return named(stop, is_link_call(stop), &object, &resume) ? set_attribute(stop, where, &object) : resume;
+}
+
+struct resume handle_fsetxattr(struct stop *stop)
+{
+	struct resume resume;
+	auto_object struct object object = { .fd = -1 };
+	struct attribute_arguments where = { attribute_name_argument(stop), false };
+	return described(stop, &object, &resume) ? set_attribute(stop, where, &object) : resume;
+}
+
+struct resume handle_removexattr(struct stop *stop)
+{
+	struct resume resume;
+	auto_object struct object object = { .fd = -1 };
+	return named(stop, is_link_call(stop), &object, &resume) ? remove_attribute(stop, attribute_name_argument(stop), &object)
+								 : resume;
+}
+
+struct resume handle_fremovexattr(struct stop *stop)
+{
+	struct resume resume;
+	auto_object struct object object = { .fd = -1 };
+	return described(stop, &object, &resume) ? remove_attribute(stop, attribute_name_argument(stop), &object) : resume;
+}
+
+/* file_setattr(dirfd, path, attributes, size, flags), Linux 6.17: inode flags and project id. */
+struct resume handle_file_setattr(struct stop *stop)
+{
+	enum { ATTRIBUTES = 2, SIZE = 3, SIZE_MAX_BYTES = 4096 };
+	char attributes[SIZE_MAX_BYTES];
+	struct resume resume;
+	size_t size = stop->call.args[SIZE];
+	if (bad_flags(stop, &resume))
+		return resume;
+	if (size > sizeof(attributes))
+		return resume_answer(-E2BIG);
+	int failed = memory_read(stop->task->tid, tracee_address_of(stop->call.args[ATTRIBUTES]), attributes, size);
+	if (failed)
+		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+	auto_object struct object object = { .fd = -1 };
+	if (!named(stop, false, &object, &resume))
+		return resume;
+	return answer_of(syscall(stop->row->number, object.fd, "", attributes, size, AT_EMPTY_PATH));
+}

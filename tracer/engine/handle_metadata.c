@@ -1,0 +1,240 @@
+/* Calls that only read metadata by name. They stop under "stat": "listed" or with a hide list, and are then done by the
+ * supervisor on an object that it holds, the result written back: a second look-up by the thread could see another name. */
+#include "engine/object.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "tracee/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/limits.h>
+#include <linux/stat.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+static struct resume write_back(struct stop *stop, unsigned argument, const void *bytes, size_t length, long result)
+{
+	int failed = memory_write(stop->task->tid, tracee_address_of(stop->call.args[argument]), bytes, length);
+	if (failed)
+		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+	return resume_answer(result);
+}
+
+static bool never_follows(const struct stop *stop)
+{
+	return stop->row->name[0] == 'l' && strcmp(stop->row->name, "listxattr") != 0 && strcmp(stop->row->name, "listxattrat") != 0;
+}
+
+static unsigned follow_flags(const struct stop *stop)
+{
+	int flags = stop_int(stop, stop->row->roles.flags);
+	return (never_follows(stop) || flags & AT_SYMLINK_NOFOLLOW ? RESOLVE_LINK : 0) | (flags & AT_EMPTY_PATH ? RESOLVE_EMPTY : 0);
+}
+
+/* An empty name (or none) with AT_EMPTY_PATH names a descriptor, not an object: fstat() comes this way. */
+static bool names_descriptor(struct stop *stop)
+{
+	char first;
+	uint64_t address = stop_argument(stop, stop->row->roles.path);
+	if (!(stop_int(stop, stop->row->roles.flags) & AT_EMPTY_PATH))
+		return false;
+	return address == 0 || (memory_read(stop->task->tid, tracee_address_of(address), &first, 1) == 0 && first == '\0');
+}
+
+/* The descriptor that such a call means is open already, and an O_PATH one was decided when it was opened: the supervisor
+ * does it on the descriptor's object, so that a thread that changes the bytes of the name gains nothing. */
+static bool metadata_object(struct stop *stop, struct object *object, struct resume *resume)
+{
+	const struct syscall_roles *roles = &stop->row->roles;
+	if (!names_descriptor(stop))
+		return object_by_name(stop, roles->dirfd, roles->path, follow_flags(stop), ACCESS_STAT, object, resume);
+	int descriptor = stop_int(stop, roles->dirfd);
+	char entry[32];
+	snprintf(entry, sizeof(entry), "fd/%d", descriptor);
+	object->fd = proc_open(stop->task->tid, descriptor == AT_FDCWD ? "cwd" : entry, O_PATH);
+	if (object->fd < 0) {
+		*resume = object->fd == -ESRCH ? resume_nothing() : resume_answer(object->fd == -ENOENT ? -EBADF : object->fd);
+		return false;
+	}
+	resolve_held(object->fd, &object->subject.resolved);
+	own_descriptor_path(object->fd, object->path);
+	return true;
+}
+
+struct resume handle_stat(struct stop *stop)
+{
+	struct resume resume;
+	struct stat status;
+	auto_object struct object object = { .fd = -1 };
+	if (!metadata_object(stop, &object, &resume))
+		return resume;
+	if (fstat(object.fd, &status) != 0)
+		return resume_answer(-errno);
+	return write_back(stop, stop->row->roles.path, &status, sizeof(status), 0);
+}
+
+struct resume handle_statx(struct stop *stop)
+{
+	enum { MASK = 3, RESULT = 4 };
+	struct resume resume;
+	struct statx status;
+	auto_object struct object object = { .fd = -1 };
+	int flags = stop_int(stop, stop->row->roles.flags) & ~(AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+	if (!metadata_object(stop, &object, &resume))
+		return resume;
+	if (syscall(SYS_statx, object.fd, "", flags | AT_EMPTY_PATH, (unsigned)stop->call.args[MASK], &status) != 0)
+		return resume_answer(-errno);
+	return write_back(stop, RESULT, &status, sizeof(status), 0);
+}
+
+/* access() asks for the real uid, and a target never has another than its effective one (no_new_privs); as root it may. */
+struct resume handle_access(struct stop *stop)
+{
+	struct resume resume;
+	auto_object struct object object = { .fd = -1 };
+	int mode = stop_int(stop, stop->row->roles.mode);
+	if (mode & ~(R_OK | W_OK | X_OK))
+		return resume_answer(-EINVAL);
+	if (!metadata_object(stop, &object, &resume))
+		return resume;
+	if (object.is_link || mode == F_OK)
+		return resume_answer(0);
+	return resume_answer(faccessat(AT_FDCWD, object.path, mode, AT_EACCESS) == 0 ? 0 : -errno);
+}
+
+struct resume handle_readlink(struct stop *stop)
+{
+	const struct syscall_roles *roles = &stop->row->roles;
+	struct resume resume;
+	char target[PATH_MAX];
+	auto_object struct object object = { .fd = -1 };
+	size_t capacity = (uint32_t)stop->call.args[roles->path + 1];
+	if ((int)capacity <= 0)
+		return resume_answer(-EINVAL);
+	if (!object_by_name(stop, roles->dirfd, roles->path, RESOLVE_LINK | (roles->dirfd ? RESOLVE_EMPTY : 0), ACCESS_STAT, &object,
+			    &resume))
+		return resume;
+	/* What a link of /proc says depends on who reads it; these two mean the caller. */
+	ssize_t length = -1;
+	const char *path = object.subject.resolved.path;
+	if (strcmp(path, "/proc/self") == 0)
+		length = snprintf(target, sizeof(target), "%d", stop->task->process->tgid);
+	else if (strcmp(path, "/proc/thread-self") == 0)
+		length = snprintf(target, sizeof(target), "%d/task/%d", stop->task->process->tgid, stop->task->tid);
+	else
+		length = readlinkat(object.fd, "", target, sizeof(target));
+	if (length < 0)
+		return resume_answer(errno == ENOENT ? -EINVAL : -errno);
+	size_t given = (size_t)length < capacity ? (size_t)length : capacity;
+	return write_back(stop, roles->path, target, given, (long)given);
+}
+
+struct resume handle_statfs(struct stop *stop)
+{
+	struct resume resume;
+	struct statfs status;
+	auto_object struct object object = { .fd = -1 };
+	if (!metadata_object(stop, &object, &resume))
+		return resume;
+	if (fstatfs(object.fd, &status) != 0)
+		return resume_answer(-errno);
+	return write_back(stop, stop->row->roles.path, &status, sizeof(status), 0);
+}
+
+/* ---- extended attributes ------------------------------------------------------------------------------------------ */
+
+/* getxattrat's buffer lies in a struct; there the plain call is the one that programs fall back to. */
+struct resume handle_getxattr(struct stop *stop)
+{
+	const unsigned name_argument = stop->row->roles.path, value_argument = name_argument + 1, size_argument = name_argument + 2;
+	struct resume resume;
+	if (stop->row->roles.dirfd)
+		return resume_answer(-ENOSYS);
+	char name[XATTR_NAME_MAX + 1], path[PATH_MAX];
+	ssize_t length = memory_read_string(stop->task->tid, tracee_address_of(stop->call.args[name_argument]), name, sizeof(name));
+	if (length <= 0)
+		return length == -ESRCH ? resume_nothing() : resume_answer(length == -EFAULT ? -EFAULT : -ERANGE);
+	auto_object struct object object = { .fd = -1 };
+	auto_fd int folder = -1;
+	if (!metadata_object(stop, &object, &resume))
+		return resume;
+	int failed = object_any_path(&object, path, &folder);
+	if (failed)
+		return resume_answer(failed);
+	size_t size = stop->call.args[size_argument] > XATTR_SIZE_MAX ? XATTR_SIZE_MAX : stop->call.args[size_argument];
+	auto_free char *value = memory_zeroed(size + 1, 1);
+	length = object.is_link ? lgetxattr(path, name, value, size) : getxattr(path, name, value, size);
+	if (length < 0)
+		return resume_answer(-errno);
+	return size == 0 ? resume_answer(length) : write_back(stop, value_argument, value, (size_t)length, length);
+}
+
+struct resume handle_listxattr(struct stop *stop)
+{
+	const unsigned list_argument = stop->row->roles.flags ? 3 : stop->row->roles.path, size_argument = list_argument + 1;
+	struct resume resume;
+	char path[PATH_MAX];
+	auto_object struct object object = { .fd = -1 };
+	auto_fd int folder = -1;
+	if (!metadata_object(stop, &object, &resume))
+		return resume;
+	int failed = object_any_path(&object, path, &folder);
+	if (failed)
+		return resume_answer(failed);
+	size_t size = stop->call.args[size_argument] > XATTR_LIST_MAX ? XATTR_LIST_MAX : stop->call.args[size_argument];
+	auto_free char *list = memory_zeroed(size + 1, 1);
+	ssize_t length = object.is_link ? llistxattr(path, list, size) : listxattr(path, list, size);
+	if (length < 0)
+		return resume_answer(-errno);
+	return size == 0 ? resume_answer(length) : write_back(stop, list_argument, list, (size_t)length, length);
+}
+
+struct resume handle_file_getattr(struct stop *stop)
+{
+	enum { ATTRIBUTES = 2, SIZE = 3, SIZE_MAX_BYTES = 4096 };
+	char attributes[SIZE_MAX_BYTES];
+	struct resume resume;
+	size_t size = stop->call.args[SIZE];
+	auto_object struct object object = { .fd = -1 };
+	if (size > sizeof(attributes))
+		return resume_answer(-E2BIG);
+	if (!metadata_object(stop, &object, &resume))
+		return resume;
+	memset(attributes, 0, sizeof(attributes));
+	if (syscall(stop->row->number, object.fd, "", attributes, size, AT_EMPTY_PATH) != 0)
+		return resume_answer(-errno);
+	return write_back(stop, ATTRIBUTES, attributes, size, 0);
+}
+
+/* ---- decided, then done by the thread ----------------------------------------------------------------------------- */
+
+/* The watch and the current directory belong to the thread. */
+static struct resume decide_only(struct stop *stop, unsigned flags)
+{
+	const struct syscall_roles *roles = &stop->row->roles;
+	struct subject subject;
+	struct resume resume;
+	int failed = subject_read(stop, roles->dirfd, roles->path, flags, &subject);
+	if (failed)
+		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+	if (subject.resolved.error && !subject.resolved.objected)
+		return subject_walk_error(stop, &subject, ACCESS_STAT);
+	return subject_allowed(stop, &subject, ACCESS_STAT, &resume) ? resume_run() : resume;
+}
+
+struct resume handle_inotify(struct stop *stop)
+{
+	const uint32_t do_not_follow = 0x02000000; /* IN_DONT_FOLLOW */
+	return decide_only(stop, (uint32_t)stop->call.args[2] & do_not_follow ? RESOLVE_LINK : 0);
+}
+
+struct resume handle_chdir(struct stop *stop)
+{
+	return decide_only(stop, 0);
+}

@@ -1,0 +1,329 @@
+/* connect, bind, listen and every send that carries an address. */
+#include "engine/handlers.h"
+#include "engine/sockets.h"
+
+#include "base/text.h"
+#include "tracee/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/netlink.h>
+#include <netinet/in.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+enum { SOCKADDR_BYTES = sizeof(struct sockaddr_storage), DNS_PORT = 53, BATCH_MAX = 1024 };
+
+enum purpose { PURPOSE_CONNECT, PURPOSE_SEND, PURPOSE_BIND };
+
+/* An address as the call gives it, and what was found out about the socket. */
+struct endpoint {
+	union {
+		struct sockaddr any;
+		struct sockaddr_un local;
+		struct sockaddr_nl netlink;
+		unsigned char bytes[SOCKADDR_BYTES + 1];
+	} raw;
+	size_t length;
+	int descriptor;
+	enum purpose purpose;
+	struct socket_facts facts;
+	struct address address;
+	char text[ADDRESS_TEXT];
+	struct operation operation;
+};
+
+static const char *purpose_text(enum purpose purpose)
+{
+	static const char *const texts[] = { "connect", "send", "bind" };
+	return texts[purpose];
+}
+
+static int endpoint_read(struct stop *stop, int descriptor, uint64_t address, int length, enum purpose purpose,
+			 struct endpoint *endpoint)
+{
+	memset(endpoint, 0, offsetof(struct endpoint, address));
+	memset(&endpoint->operation, 0, sizeof(endpoint->operation));
+	if (length < 0 || length > SOCKADDR_BYTES)
+		return -EINVAL;
+	endpoint->length = (size_t)length;
+	endpoint->descriptor = descriptor;
+	endpoint->purpose = purpose;
+	return memory_read(stop->task->tid, tracee_address_of(address), endpoint->raw.bytes, endpoint->length);
+}
+
+static void describe(struct endpoint *endpoint)
+{
+	struct operation *operation = &endpoint->operation;
+	address_format(&endpoint->address, endpoint->text);
+	operation->access_text = purpose_text(endpoint->purpose);
+	operation->target = endpoint->text;
+	operation->address = &endpoint->address;
+	operation->list = endpoint->purpose == PURPOSE_BIND ? LIST_BIND : LIST_CONNECT;
+	operation->flags = endpoint->address.transport == TRANSPORT_TCP   ? "tcp"
+			   : endpoint->address.transport == TRANSPORT_UDP ? "udp"
+									  : NULL;
+}
+
+/* What the program gets where the policy refuses: what the kernel itself would say, so that libraries try the next address. */
+static int refusal(const struct endpoint *endpoint)
+{
+	if (endpoint->purpose == PURPOSE_BIND || endpoint->address.kind == ADDRESS_UNIX_PATH)
+		return EACCES;
+	bool datagram = endpoint->address.transport == TRANSPORT_UDP;
+	return datagram && endpoint->address.kind != ADDRESS_UNIX_ABSTRACT ? ENETUNREACH : ECONNREFUSED;
+}
+
+static struct resume judge(struct stop *stop, struct endpoint *endpoint)
+{
+	const struct policy *policy = stop->supervisor->policy;
+	struct operation *operation = &endpoint->operation;
+	bool bind = endpoint->purpose == PURPOSE_BIND;
+	describe(endpoint);
+	struct decision decision = bind ? decide_bind(policy, &endpoint->address) : decide_connect(policy, &endpoint->address);
+	if (decision.kind == DECISION_ALLOW || (!bind && socket_is_own(stop->supervisor, &endpoint->address))) {
+		report_allowed(stop, operation, 0);
+		return resume_run();
+	}
+	operation->position = decision.position;
+	operation->rule = bind ? RULE_BLOCKED_BIND : RULE_BLOCKED_NETWORK;
+	operation->answer = refusal(endpoint);
+	bool probe = endpoint->purpose == PURPOSE_CONNECT && operation->answer == ENETUNREACH && decide_has_network(policy) &&
+		     endpoint->address.port != DNS_PORT;
+	if (probe)
+		return report_refused_quietly(stop, operation, ENETUNREACH, "not listed; a datagram connect sends nothing");
+	return report_blocked(stop, operation);
+}
+
+/* ---- unix sockets ------------------------------------------------------------------------------------------------- */
+
+static bool read_unix_path(const struct endpoint *endpoint, char path[static sizeof(struct sockaddr_un)])
+{
+	size_t offset = offsetof(struct sockaddr_un, sun_path);
+	if (endpoint->length <= offset || endpoint->raw.local.sun_path[0] == '\0')
+		return false;
+	size_t length = strnlen(endpoint->raw.local.sun_path, endpoint->length - offset);
+	memcpy(path, endpoint->raw.local.sun_path, length);
+	path[length] = '\0';
+	return true;
+}
+
+/* Making a socket's name is a write there. */
+static struct resume bind_unix_path(struct stop *stop, const struct endpoint *endpoint, const char *path)
+{
+	struct subject subject = { .operation = { .list = LIST_COUNT } };
+	struct resume resume;
+	text_copy(subject.given, sizeof(subject.given), path);
+	subject.operation.given = subject.given;
+	subject.operation.resolved = subject.resolved.path;
+	if (resolve_path(stop->supervisor, stop->task, AT_FDCWD, path, RESOLVE_NAME, &subject.resolved) != 0)
+		return resume_nothing();
+	const struct resolved *resolved = &subject.resolved;
+	if (!resolved->objected && resolved->error == 0)
+		return resume_answer(-EADDRINUSE);
+	if (!resolved->objected && !(resolved->error == ENOENT && resolved->parent_exists))
+		return subject_walk_error(stop, &subject, ACCESS_WRITE);
+	if (!subject_allowed(stop, &subject, ACCESS_WRITE, &resume))
+		return resume;
+	socket_remember(stop->supervisor, proc_socket_inode(stop->task->tid, endpoint->descriptor), resolved->path);
+	return resume_run();
+}
+
+/* A connect or send by path: judged by the canonical path, links followed as the kernel does. */
+static struct resume reach_unix_path(struct stop *stop, struct endpoint *endpoint, const char *path)
+{
+	struct resolved resolved;
+	if (resolve_path(stop->supervisor, stop->task, AT_FDCWD, path, 0, &resolved) != 0)
+		return resume_nothing();
+	text_copy(endpoint->address.path, sizeof(endpoint->address.path), resolved.path);
+	endpoint->address.path_length = strlen(endpoint->address.path);
+	describe(endpoint);
+	endpoint->operation.given = path;
+	endpoint->operation.resolved = endpoint->address.path;
+	bool hidden = resolved.objected && resolved.objection.kind == DECISION_HIDE;
+	if (hidden || (!resolved.objected && resolved.error && resolved.error != EACCES)) {
+		report_allowed(stop, &endpoint->operation, hidden ? ENOENT : resolved.error);
+		return resume_answer(hidden ? -ENOENT : -resolved.error);
+	}
+	if (resolved.objected) {
+		endpoint->operation.rule = RULE_BLOCKED_NETWORK;
+		endpoint->operation.position = resolved.objection.position;
+		endpoint->operation.list = LIST_COUNT;
+		endpoint->operation.answer = EACCES;
+		return report_blocked(stop, &endpoint->operation);
+	}
+	struct resume resume = judge(stop, endpoint);
+	return resume.kind == RESUME_RUN && resolved.error ? resume_answer(-resolved.error) : resume;
+}
+
+static struct resume judge_unix(struct stop *stop, struct endpoint *endpoint)
+{
+	char path[sizeof(struct sockaddr_un) + 1];
+	if (endpoint->address.kind == ADDRESS_UNIX_UNNAMED)
+		return resume_run(); /* bind: the kernel picks a name; connect: EINVAL */
+	if (endpoint->address.kind == ADDRESS_UNIX_ABSTRACT) {
+		struct resume resume = judge(stop, endpoint);
+		if (resume.kind == RESUME_RUN && endpoint->purpose == PURPOSE_BIND)
+			socket_remember(stop->supervisor, proc_socket_inode(stop->task->tid, endpoint->descriptor), NULL);
+		return resume;
+	}
+	if (!read_unix_path(endpoint, path))
+		return resume_answer(-EINVAL);
+	return endpoint->purpose == PURPOSE_BIND ? bind_unix_path(stop, endpoint, path) : reach_unix_path(stop, endpoint, path);
+}
+
+/* ---- the other families ------------------------------------------------------------------------------------------- */
+
+/* Netlink route: dumps are allowed, since libc and runtimes list addresses so; changing anything needs CAP_NET_ADMIN, which
+ * no target has. Only the kernel itself may be addressed, and no group be joined. */
+static struct resume judge_netlink(struct stop *stop, struct endpoint *endpoint)
+{
+	endpoint->operation.access_text = purpose_text(endpoint->purpose);
+	endpoint->operation.target = "netlink";
+	bool kernel = endpoint->purpose == PURPOSE_BIND || endpoint->raw.netlink.nl_pid == 0;
+	if (endpoint->length >= sizeof(struct sockaddr_nl) && kernel && endpoint->raw.netlink.nl_groups == 0)
+		return resume_run();
+	return report_refused_quietly(stop, &endpoint->operation, EPERM, "only the kernel's own answers are open to a run");
+}
+
+/* A send to AF_UNSPEC, and a bind to it, mean AF_INET to the kernel (net/ipv4/udp.c, af_inet.c). */
+static void fold_unspecified(struct endpoint *endpoint)
+{
+	if (endpoint->purpose != PURPOSE_CONNECT && endpoint->length >= sizeof(struct sockaddr_in) &&
+	    endpoint->raw.any.sa_family == AF_UNSPEC)
+		endpoint->raw.any.sa_family = AF_INET;
+}
+
+static struct resume judge_endpoint(struct stop *stop, struct endpoint *endpoint)
+{
+	fold_unspecified(endpoint);
+	if (endpoint->length >= sizeof(sa_family_t) && endpoint->raw.any.sa_family == AF_NETLINK)
+		return judge_netlink(stop, endpoint);
+	bool destination = endpoint->purpose != PURPOSE_BIND;
+	int failed = address_decode(endpoint->raw.bytes, endpoint->length, destination, &endpoint->address);
+	if (failed == -EAFNOSUPPORT && endpoint->address.kind == ADDRESS_NONE && endpoint->raw.any.sa_family == AF_UNSPEC)
+		return endpoint->purpose == PURPOSE_CONNECT ? resume_run() : resume_answer(-EAFNOSUPPORT); /* dissolves */
+	if (failed)
+		return resume_answer(failed);
+	socket_look(stop->task, endpoint->descriptor, &endpoint->facts);
+	endpoint->address.transport = socket_transport(&endpoint->facts);
+
+	switch (endpoint->address.kind) {
+	case ADDRESS_IPV4:
+	case ADDRESS_IPV6: break;
+	case ADDRESS_UNIX_PATH:
+	case ADDRESS_UNIX_ABSTRACT:
+	case ADDRESS_UNIX_UNNAMED: return judge_unix(stop, endpoint);
+	default:
+		endpoint->operation.access_text = purpose_text(endpoint->purpose);
+		endpoint->operation.target = "another address family";
+		return report_refused_quietly(stop, &endpoint->operation, EAFNOSUPPORT, "only IPv4, IPv6 and unix sockets are open");
+	}
+	struct resume resume = judge(stop, endpoint);
+	if (resume.kind == RESUME_RUN && endpoint->purpose == PURPOSE_BIND)
+		socket_remember(stop->supervisor, proc_socket_inode(stop->task->tid, endpoint->descriptor), NULL);
+	return resume;
+}
+
+static struct resume judge_argument(struct stop *stop, uint64_t address, int length, enum purpose purpose)
+{
+	struct endpoint *endpoint = memory_zeroed(1, sizeof(*endpoint));
+	int failed = endpoint_read(stop, stop_int(stop, stop->row->roles.fd), address, length, purpose, endpoint);
+	struct resume resume = failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+	if (!failed)
+		resume = judge_endpoint(stop, endpoint);
+	free(endpoint);
+	return resume;
+}
+
+/* ---- the calls ---------------------------------------------------------------------------------------------------- */
+
+struct resume handle_connect(struct stop *stop)
+{
+	return judge_argument(stop, stop->call.args[1], (int)stop->call.args[2], PURPOSE_CONNECT);
+}
+
+struct resume handle_bind(struct stop *stop)
+{
+	return judge_argument(stop, stop->call.args[1], (int)stop->call.args[2], PURPOSE_BIND);
+}
+
+struct resume handle_sendto(struct stop *stop)
+{
+	return judge_argument(stop, stop->call.args[4], (int)stop->call.args[5], PURPOSE_SEND);
+}
+
+/* A name longer than any address is cut by the kernel, not refused (net/socket.c, __copy_msghdr). */
+static struct resume judge_message(struct stop *stop, uint64_t header_address)
+{
+	struct msghdr header;
+	int failed = memory_read(stop->task->tid, tracee_address_of(header_address), &header, sizeof(header));
+	if (failed)
+		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+	int length = (int)header.msg_namelen;
+	if (!header.msg_name || length == 0)
+		return resume_run(); /* connected */
+	if (length > SOCKADDR_BYTES)
+		length = SOCKADDR_BYTES;
+	return judge_argument(stop, (uint64_t)header.msg_name, length, PURPOSE_SEND);
+}
+
+struct resume handle_sendmsg(struct stop *stop)
+{
+	return judge_message(stop, stop->call.args[1]);
+}
+
+/* Every message of the batch: one that is refused refuses the call. */
+struct resume handle_sendmmsg(struct stop *stop)
+{
+	unsigned count = (unsigned)stop->call.args[2];
+	struct resume resume = resume_run();
+	for (unsigned i = 0; i < count && i < BATCH_MAX && resume.kind == RESUME_RUN; i++)
+		resume = judge_message(stop, stop->call.args[1] + i * sizeof(struct mmsghdr));
+	return resume;
+}
+
+/* listen on a socket that was never bound lets the kernel pick a port on every address: that is a bind. */
+struct resume handle_listen(struct stop *stop)
+{
+	int descriptor = stop_int(stop, stop->row->roles.fd);
+	uint64_t inode = proc_socket_inode(stop->task->tid, descriptor);
+	if (inode == 0 || socket_was_bound(stop->supervisor, inode))
+		return resume_run(); /* no socket: the kernel says so */
+	struct endpoint *endpoint = memory_zeroed(1, sizeof(*endpoint));
+	socket_look(stop->task, descriptor, &endpoint->facts);
+	bool internet = !endpoint->facts.known || endpoint->facts.domain == AF_INET || endpoint->facts.domain == AF_INET6;
+	struct resume resume = resume_run();
+	if (internet && !endpoint->facts.has_local_port) {
+		endpoint->purpose = PURPOSE_BIND;
+		endpoint->descriptor = descriptor;
+		endpoint->address.kind = ADDRESS_IPV4;
+		endpoint->address.family = AF_INET;
+		endpoint->address.transport = socket_transport(&endpoint->facts);
+		resume = judge(stop, endpoint);
+		if (resume.kind == RESUME_RUN)
+			socket_remember(stop->supervisor, inode, NULL);
+	}
+	free(endpoint);
+	return resume;
+}
+
+/* The combinations that stop: everything but unix, IPv4 and IPv6 with stream or datagram over TCP or UDP. */
+struct resume handle_socket(struct stop *stop)
+{
+	enum { TYPE_MASK = 0xf };
+	int family = (int)stop->call.args[0], type = (int)stop->call.args[1] & TYPE_MASK, protocol = (int)stop->call.args[2];
+	char target[96];
+	if (family == AF_UNIX || (family == AF_NETLINK && protocol == NETLINK_ROUTE))
+		return resume_run();
+	snprintf(target, sizeof(target), "family %d, type %d, protocol %d", family, type, protocol);
+	struct operation operation = { .access_text = stop->row->name, .target = target, .list = LIST_COUNT };
+	if (family == AF_INET || family == AF_INET6)
+		return report_refused_quietly(stop, &operation, type == SOCK_RAW || type == SOCK_PACKET ? EPERM : EPROTONOSUPPORT,
+					      "only TCP and UDP are open to a run");
+	return report_refused_quietly(stop, &operation, EAFNOSUPPORT, "only IPv4, IPv6 and unix sockets are open to a run");
+}

@@ -1,0 +1,116 @@
+/* What all handlers of names share. */
+#include "engine/handlers.h"
+
+#include "base/text.h"
+#include "tracee/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int subject_read(struct stop *stop, unsigned dirfd_role, unsigned path_role, unsigned flags, struct subject *subject)
+{
+	memset(&subject->operation, 0, sizeof(subject->operation));
+	subject->operation.given = subject->given;
+	subject->operation.resolved = subject->resolved.path;
+	subject->operation.list = LIST_COUNT;
+
+	tracee_address address = tracee_address_of(stop_argument(stop, path_role));
+	ssize_t length = memory_read_string(stop->task->tid, address, subject->given, sizeof(subject->given));
+	if (length < 0)
+		return (int)length;
+	int dirfd = dirfd_role ? stop_int(stop, dirfd_role) : AT_FDCWD;
+	return resolve_path(stop->supervisor, stop->task, dirfd, subject->given, flags, &subject->resolved);
+}
+
+int subject_from_descriptor(struct stop *stop, int descriptor, struct subject *subject)
+{
+	memset(&subject->operation, 0, sizeof(subject->operation));
+	snprintf(subject->given, sizeof(subject->given), "/proc/self/fd/%d", descriptor);
+	subject->operation.given = subject->given;
+	subject->operation.resolved = subject->resolved.path;
+	subject->operation.list = LIST_COUNT;
+	return resolve_descriptor(stop->supervisor, stop->task, descriptor, &subject->resolved);
+}
+
+struct decision subject_decide(struct stop *stop, const struct subject *subject, unsigned access)
+{
+	if (subject->resolved.objected)
+		return subject->resolved.objection;
+	struct path_request request = {
+		.access = access,
+		.path = subject->resolved.path,
+		.self = stop->task->process->tgid,
+	};
+	return decide_path(stop->supervisor->policy, &request);
+}
+
+/* The errno that the kernel itself would give for this access to an existing object: its mode bits come second to the
+ * policy, and are told as a note beside the rule. */
+static int kernel_would_answer(const struct subject *subject, unsigned access)
+{
+	int mode = (access & ACCESS_READ ? R_OK : 0) | (access & ACCESS_WRITE ? W_OK : 0) | (access & ACCESS_EXECUTE ? X_OK : 0);
+	if (mode == 0 || subject->resolved.error || subject->resolved.by_descriptor)
+		return 0;
+	return faccessat(AT_FDCWD, subject->resolved.path, mode, AT_EACCESS) == 0 ? 0 : errno;
+}
+
+static enum rule_id rule_of(const struct decision *decision)
+{
+	return decision->rule == RULE_NONE ? RULE_BLOCKED_READ : decision->rule;
+}
+
+bool subject_allowed(struct stop *stop, struct subject *subject, unsigned access, struct resume *resume)
+{
+	struct decision decision = subject_decide(stop, subject, access);
+	struct operation *operation = &subject->operation;
+	operation->access = access;
+	if (decision.kind == DECISION_ALLOW) {
+		report_allowed(stop, operation, subject->resolved.error);
+		return true;
+	}
+	if (decision.kind == DECISION_HIDE) {
+		*resume = resume_answer(-ENOENT);
+		report_allowed(stop, operation, ENOENT);
+		return false;
+	}
+	operation->rule = rule_of(&decision);
+	operation->position = decision.position;
+	operation->list = decision.matched ? LIST_COUNT : decision.list;
+	operation->answer = EACCES;
+	operation->kernel_would = kernel_would_answer(subject, access);
+	*resume = report_blocked(stop, operation);
+	return resume->kind == RESUME_RUN; /* under `log` the call goes on */
+}
+
+/* A folder on the way that cannot be searched: whether the object exists is not to be had, so the name decides, and what it
+ * would allow gets the kernel's own EACCES. Every other errno of a walk means that nothing is there to be touched. */
+struct resume subject_walk_error(struct stop *stop, struct subject *subject, unsigned access)
+{
+	int number = subject->resolved.error;
+	struct resume resume;
+	if (number == EACCES && !subject_allowed(stop, subject, access, &resume))
+		return resume;
+	subject->operation.access = access;
+	report_allowed(stop, &subject->operation, number);
+	return resume_answer(-number);
+}
+
+void own_descriptor_path(int fd, char path[static 32])
+{
+	snprintf(path, 32, "/proc/self/fd/%d", fd);
+}
+
+struct resume blocked_call(struct stop *stop, const char *access_text, const char *target)
+{
+	struct operation operation = {
+		.rule = RULE_BLOCKED_SYSCALL,
+		.access_text = access_text,
+		.target = target,
+		.list = LIST_COUNT,
+		.answer = EPERM,
+	};
+	return report_blocked(stop, &operation);
+}

@@ -1,0 +1,303 @@
+/* Calls that act on processes, descriptors' owners or the host. */
+#include "engine/object.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "tracee/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <linux/seccomp.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- what no key can open ----------------------------------------------------------------------------------------- */
+
+struct resume handle_refuse(struct stop *stop)
+{
+	return blocked_call(stop, "syscall", stop->row->name);
+}
+
+static const struct { uint32_t arch; const char *name; } architectures[] = {
+	{ 0x40000003, "i386" }, { 0xc000003e, "x86_64" },
+};
+
+/* Another architecture's numbers mean other calls: nothing here could say which. */
+struct resume handle_foreign(struct stop *stop)
+{
+	char target[96];
+	const char *name = "unknown";
+	for (size_t i = 0; i < sizeof(architectures) / sizeof(*architectures); i++)
+		if (architectures[i].arch == stop->call.arch)
+			name = architectures[i].name;
+	bool x32 = stop->call.arch == 0xc000003e;
+	snprintf(target, sizeof(target), "call %llu of the %s table", (unsigned long long)stop->call.number, x32 ? "x32" : name);
+	stop->row = NULL;
+	struct resume resume = blocked_call(stop, "foreign architecture", target);
+	/* Also under `log`: a call that cannot be read cannot be supervised. */
+	return resume.kind == RESUME_RUN ? resume_answer(-ENOSYS) : resume;
+}
+
+struct resume handle_switchable(struct stop *stop)
+{
+	const struct syscall_row *row = stop->row;
+	const struct policy *policy = stop->supervisor->policy;
+	struct decision decision = decide_syscall(policy, row->number, true);
+	struct decision family = decision;
+	if (row->roles.family)
+		family = decide_syscall(policy, row->roles.family, true);
+	/* An own name in "deny" beats the family's in "allow". */
+	bool allowed = decision.kind == DECISION_ALLOW || (family.kind == DECISION_ALLOW && !decision.matched);
+	struct operation operation = {
+		.rule = RULE_BLOCKED_SYSCALL,
+		.position = decision.position,
+		.access_text = "syscall",
+		.target = row->name,
+		.list = decision.matched ? LIST_COUNT : LIST_SYSCALL_ALLOW,
+		.answer = EPERM,
+	};
+	if (!allowed)
+		return report_blocked(stop, &operation);
+	report_allowed(stop, &operation, 0);
+	return resume_run();
+}
+
+struct resume handle_seccomp(struct stop *stop)
+{
+	struct resume resume = blocked_call(stop, "syscall", "seccomp with a listener of its own");
+	return resume.kind == RESUME_RUN ? resume_answer(-EBUSY) : resume;
+}
+
+/* Flags that would take a child away from the tracer or into namespaces of its own, and "fork" in syscalls.deny. */
+struct resume handle_clone(struct stop *stop)
+{
+	const uint64_t namespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWUSER | CLONE_NEWPID |
+				    CLONE_NEWNET;
+	uint64_t flags = stop->row->roles.flags ? stop_argument(stop, stop->row->roles.flags) : 0;
+	const char *target = flags & CLONE_UNTRACED ? "clone with CLONE_UNTRACED" : "clone into a new namespace";
+	if (!(flags & (CLONE_UNTRACED | namespaces)))
+		return resume_run();
+	struct resume resume = blocked_call(stop, "syscall", target);
+	/* Also under `log`: an untraced child would run outside every rule. */
+	return resume.kind == RESUME_RUN ? resume_answer(-EPERM) : resume;
+}
+
+/* ---- signals ------------------------------------------------------------------------------------------------------ */
+
+static struct resume blocked_signal(struct stop *stop, const char *target)
+{
+	struct operation operation = {
+		.rule = RULE_BLOCKED_SIGNAL,
+		.access_text = "signal",
+		.target = target,
+		.list = LIST_COUNT,
+		.answer = EPERM,
+	};
+	struct resume resume = report_blocked(stop, &operation);
+	/* Also under `log`: the supervisor itself is within reach of the same user's signals. */
+	return resume.kind == RESUME_RUN ? resume_answer(-EPERM) : resume;
+}
+
+struct group_search {
+	pid_t group;
+	bool found;
+};
+
+static void compare_group(struct task *task, void *data)
+{
+	struct group_search *search = data;
+	if (!search->found && task->tid == task->process->tgid && getpgid(task->tid) == search->group)
+		search->found = true;
+}
+
+/* A process group is the tree's where one of its processes leads or is in it, and it is not bailiff's own. In a session of
+ * its own the tree cannot join a foreign group; in the caller's session (terminal) its leader must be ours. */
+static bool owns_group(struct supervisor *supervisor, pid_t group)
+{
+	if (group == supervisor->front_group)
+		return false;
+	struct group_search search = { .group = group };
+	tasks_each(supervisor->tasks, compare_group, &search);
+	if (!search.found)
+		return false;
+	return supervisor->own_session || group == supervisor->main_tid || supervisor_owns_process(supervisor, group);
+}
+
+/* kill(2): 0 is the caller's group, -1 everybody, -N a group. Nobody there is the kernel's ESRCH. */
+static struct resume signal_process(struct stop *stop, pid_t pid)
+{
+	char target[96];
+	struct supervisor *supervisor = stop->supervisor;
+	pid_t group = pid == 0 ? getpgid(stop->task->tid) : -pid;
+	if (pid > 0 && supervisor_owns_process(supervisor, pid))
+		return resume_run();
+	if (pid <= 0 && pid != -1 && owns_group(supervisor, group))
+		return resume_run();
+	bool nobody = pid != -1 && kill(pid > 0 ? pid : -group, 0) != 0 && errno == ESRCH;
+	if (nobody)
+		return resume_answer(-ESRCH);
+	if (pid == -1)
+		snprintf(target, sizeof(target), "every process of this user");
+	else
+		snprintf(target, sizeof(target), "%s %d, outside this run", pid > 0 ? "process" : "process group", pid > 0 ? pid : group);
+	return blocked_signal(stop, target);
+}
+
+static struct resume signal_thread(struct stop *stop, pid_t tid)
+{
+	char target[96];
+	if (supervisor_owns_thread(stop->supervisor, tid))
+		return resume_run();
+	if (tid > 0 && kill(tid, 0) != 0 && errno == ESRCH)
+		return resume_answer(-ESRCH);
+	snprintf(target, sizeof(target), "thread %d, outside this run", tid);
+	return blocked_signal(stop, target);
+}
+
+/* The process behind a pidfd: the "Pid:" line of its fdinfo. 0 where there is none. */
+static pid_t pidfd_process(const struct task *task, int descriptor)
+{
+	char entry[32], text[512];
+	snprintf(entry, sizeof(entry), "fdinfo/%d", descriptor);
+	ssize_t length = proc_read_file(task->tid, entry, text, sizeof(text) - 1);
+	if (length <= 0)
+		return 0;
+	text[length] = '\0';
+	const char *line = strstr(text, "\nPid:");
+	return line ? (pid_t)strtol(line + 5, NULL, 10) : 0;
+}
+
+/* A pidfd outlives its number, so that no reuse of the number can lead elsewhere. A group of processes (flag 4, Linux 6.9)
+ * is not told by the descriptor: EINVAL, as before that kernel. */
+static struct resume signal_pidfd(struct stop *stop)
+{
+	const uint32_t group_flag = 4;
+	if ((uint32_t)stop->call.args[3] & group_flag)
+		return resume_answer(-EINVAL);
+	pid_t pid = pidfd_process(stop->task, stop_int(stop, stop->row->roles.fd));
+	if (pid <= 0)
+		return resume_answer(pid == 0 ? -EBADF : -ESRCH);
+	return supervisor_owns_thread(stop->supervisor, pid) ? signal_thread(stop, pid) : signal_process(stop, pid);
+}
+
+struct resume handle_signal(struct stop *stop)
+{
+	const char *name = stop->row->name;
+	pid_t first = (pid_t)stop->call.args[0], second = (pid_t)stop->call.args[1];
+	bool by_thread = strcmp(name, "tgkill") == 0 || strcmp(name, "rt_tgsigqueueinfo") == 0;
+	int number = (int)stop->call.args[by_thread || strcmp(name, "pidfd_send_signal") == 0 ? (by_thread ? 2 : 1) : 1];
+	if (number == 0)
+		return resume_run(); /* asks whether somebody is there, and does nothing */
+	if (strcmp(name, "pidfd_send_signal") == 0)
+		return signal_pidfd(stop);
+	if (by_thread)
+		return signal_thread(stop, second);
+	return strcmp(name, "tkill") == 0 ? signal_thread(stop, first) : signal_process(stop, first);
+}
+
+/* ---- limits, scheduling, owners of descriptors -------------------------------------------------------------------- */
+
+static struct resume blocked_control(struct stop *stop, const char *target)
+{
+	struct resume resume = blocked_call(stop, "control", target);
+	return resume.kind == RESUME_RUN ? resume_answer(-EPERM) : resume;
+}
+
+/* prlimit, sched_set…, setpriority, ioprio_set: only the caller itself and its own tree. */
+struct resume handle_control(struct stop *stop)
+{
+	char target[96];
+	const char *name = stop->row->name;
+	struct supervisor *supervisor = stop->supervisor;
+	pid_t pid = stop_int(stop, stop->row->roles.pid);
+	bool has_kind = strcmp(name, "setpriority") == 0 || strcmp(name, "ioprio_set") == 0;
+	int kind = has_kind ? (int)stop->call.args[0] - (name[0] == 'i' ? 1 : 0) : PRIO_PROCESS;
+	snprintf(target, sizeof(target), "%s of %s %d, outside this run", name,
+		 kind == PRIO_PROCESS ? "process" : kind == PRIO_PGRP ? "process group" : "user", pid);
+	if (kind == PRIO_USER)
+		return blocked_control(stop, target);
+	if (kind == PRIO_PGRP)
+		return owns_group(supervisor, pid ? pid : getpgid(stop->task->tid)) ? resume_run() : blocked_control(stop, target);
+	if (pid == 0 || supervisor_owns_thread(supervisor, pid) || supervisor_owns_process(supervisor, pid))
+		return resume_run();
+	if (kill(pid, 0) != 0 && errno == ESRCH)
+		return resume_answer(-ESRCH);
+	return blocked_control(stop, target);
+}
+
+/* Whom asynchronous I/O signals: a way to kill the supervisor without a kill. */
+static struct resume decide_owner(struct stop *stop, pid_t owner)
+{
+	char target[96];
+	struct supervisor *supervisor = stop->supervisor;
+	bool own = owner == 0 || (owner > 0 ? supervisor_owns_process(supervisor, owner) || supervisor_owns_thread(supervisor, owner)
+					    : owns_group(supervisor, -owner));
+	if (own)
+		return resume_run();
+	snprintf(target, sizeof(target), "signals of a descriptor to %s %d, outside this run", owner > 0 ? "process" : "process group",
+		 owner > 0 ? owner : -owner);
+	return blocked_control(stop, target);
+}
+
+struct resume handle_fcntl(struct stop *stop)
+{
+	enum { SET_OWNER = 8, SET_OWNER_EX = 15 };
+	int command = (int)stop->call.args[1];
+	if (command == SET_OWNER)
+		return decide_owner(stop, (pid_t)stop->call.args[2]);
+	if (command != SET_OWNER_EX)
+		return resume_run();
+	struct f_owner_ex owner;
+	int failed = memory_read(stop->task->tid, tracee_address_of(stop->call.args[2]), &owner, sizeof(owner));
+	if (failed)
+		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+	return decide_owner(stop, owner.type == F_OWNER_PGRP ? -owner.pid : owner.pid);
+}
+
+/* Inode flags change by descriptor, whatever it was opened for: done by the supervisor on its own copy. */
+static struct resume set_inode_flags(struct stop *stop, unsigned long request)
+{
+	char value[64];
+	size_t size = _IOC_SIZE(request);
+	struct resume resume;
+	int failed = memory_read(stop->task->tid, tracee_address_of(stop->call.args[2]), value, size);
+	if (failed)
+		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+	auto_object struct object object = { .fd = -1 };
+	if (!object_by_descriptor(stop, stop_int(stop, stop->row->roles.fd), ACCESS_WRITE, &object, &resume))
+		return resume;
+	auto_fd int fd = open(object.path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0)
+		return resume_answer(-errno);
+	return resume_answer(ioctl(fd, request, value) == 0 ? 0 : -errno);
+}
+
+struct resume handle_ioctl(struct stop *stop)
+{
+	enum { SET_OWNER = 0x8901, SET_GROUP = 0x8902, INJECT_INPUT = 0x5412, CONSOLE = 0x541c };
+	unsigned long request = (uint32_t)stop->call.args[1];
+	pid_t owner;
+	switch (request) {
+	case SET_OWNER:
+	case SET_GROUP: {
+		int failed = memory_read(stop->task->tid, tracee_address_of(stop->call.args[2]), &owner, sizeof(owner));
+		if (failed)
+			return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+		return decide_owner(stop, owner);
+	}
+	case INJECT_INPUT: return blocked_control(stop, "input into a terminal (TIOCSTI)");
+	case CONSOLE: return blocked_control(stop, "the console (TIOCLINUX)");
+	case FS_IOC_SETFLAGS:
+	case FS_IOC32_SETFLAGS:
+	case FS_IOC_FSSETXATTR:
+	case FS_IOC_SETVERSION: return set_inode_flags(stop, request);
+	default: return resume_run();
+	}
+}

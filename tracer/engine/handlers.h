@@ -1,0 +1,59 @@
+/* One function per handler word of syscalls.def. Each decides one stop and says how the thread goes on. */
+#ifndef ENGINE_HANDLERS_H
+#define ENGINE_HANDLERS_H
+
+#include "engine/report.h"
+#include "engine/resolve.h"
+#include "engine/supervisor.h"
+
+typedef struct resume handler_function(struct stop *stop);
+
+handler_function handle_open, handle_openat2, handle_exec, handle_chdir;
+handler_function handle_connect, handle_bind, handle_listen, handle_sendto, handle_sendmsg, handle_sendmmsg, handle_socket;
+handler_function handle_mkdir, handle_mknod, handle_rmdir, handle_unlink, handle_rename, handle_link, handle_symlink;
+handler_function handle_chmod, handle_fchmod, handle_chown, handle_fchown, handle_utime, handle_truncate;
+handler_function handle_setxattr, handle_fsetxattr, handle_removexattr, handle_fremovexattr, handle_file_setattr;
+handler_function handle_stat, handle_statx, handle_access, handle_readlink, handle_statfs, handle_getxattr, handle_listxattr;
+handler_function handle_inotify, handle_file_getattr;
+handler_function handle_clone, handle_signal, handle_control, handle_fcntl, handle_ioctl, handle_seccomp;
+handler_function handle_refuse, handle_switchable, handle_foreign;
+
+/* Decides any seccomp stop: identity, "syscalls.deny", then the row's handler. */
+struct resume handle_stop(struct stop *stop);
+
+/* At PTRACE_EVENT_EXEC, before the new image runs: is it a program that may run? True when the tree is being killed. */
+bool verify_exec(struct stop *stop);
+
+/* ---- what handlers share (handle_path.c) ---- */
+
+/* One name of a call, from its arguments to its decision. */
+struct subject {
+	char given[PATH_MAX];
+	struct resolved resolved;
+	struct operation operation; /* filled for a report; points into this struct */
+};
+
+/* Reads the name at `path_role`, relative to the descriptor at `dirfd_role` (0: the current directory), and resolves it.
+ * 0, or -errno that the program gets (-EFAULT, -ENAMETOOLONG, …). */
+int subject_read(struct stop *stop, unsigned dirfd_role, unsigned path_role, unsigned flags, struct subject *subject);
+
+/* The object behind a descriptor of the thread, for calls that name one by number. */
+int subject_from_descriptor(struct stop *stop, int descriptor, struct subject *subject);
+
+/* Decides `access` to the resolved object. True when the call may go on; else *resume is what to return: a violation, or
+ * ENOENT for what is hidden. Takes no account of resolved.error: a caller looks at that first or by itself. */
+bool subject_allowed(struct stop *stop, struct subject *subject, unsigned access, struct resume *resume);
+
+/* The walk's own errno as the answer, after a decision by name where a folder cannot be searched. */
+struct resume subject_walk_error(struct stop *stop, struct subject *subject, unsigned access);
+
+/* The decision alone. */
+struct decision subject_decide(struct stop *stop, const struct subject *subject, unsigned access);
+
+/* A path for a system call of ours that means the object behind our own descriptor `fd`. */
+void own_descriptor_path(int fd, char path[static 32]);
+
+/* A refusal that no policy key could turn into permission. */
+struct resume blocked_call(struct stop *stop, const char *access_text, const char *target);
+
+#endif

@@ -1,0 +1,319 @@
+/* From a plan to a front that waits: standard streams, the program, the tracer's fork. */
+#include "engine/run.h"
+
+#include "base/cleanup.h"
+#include "base/clock.h"
+#include "engine/front.h"
+#include "engine/supervise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NS_PER_MS = 1000000 };
+
+static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+void engine_block_signals(struct run_signals *signals)
+{
+	sigset_t block;
+	struct sigaction ignore = { .sa_handler = SIG_IGN };
+	sigemptyset(&block);
+	for (size_t i = 0; i < sizeof(ending_signals) / sizeof(*ending_signals); i++)
+		if (!is_ignored(ending_signals[i]))
+			sigaddset(&block, ending_signals[i]);
+	sigaddset(&block, SIGCHLD);
+	if (!is_ignored(SIGTSTP))
+		sigaddset(&block, SIGTSTP);
+	sigprocmask(SIG_BLOCK, &block, &signals->mask);
+	sigaction(SIGPIPE, &ignore, &signals->pipe_action);
+}
+
+static int open_signals(void)
+{
+	sigset_t blocked;
+	sigprocmask(SIG_BLOCK, NULL, &blocked);
+	return signalfd(-1, &blocked, SFD_CLOEXEC | SFD_NONBLOCK);
+}
+
+/* ---- the program -------------------------------------------------------------------------------------------------- */
+
+static const char *environment_value(char *const *environment, const char *name)
+{
+	size_t length = strlen(name);
+	for (; *environment; environment++)
+		if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
+			return *environment + length + 1;
+	return NULL;
+}
+
+/* 0 for a file that may be executed, -EISDIR, or -errno. */
+static int program_status(const char *path)
+{
+	struct stat status;
+	if (stat(path, &status) != 0)
+		return -errno;
+	if (S_ISDIR(status.st_mode))
+		return -EISDIR;
+	return faccessat(AT_FDCWD, path, X_OK, AT_EACCESS) == 0 ? 0 : -errno;
+}
+
+/* "CWD/FOLDER/NAME", or without CWD where the folder is absolute. Longer than any path: nothing is found there. */
+static void join(char target[static PATH_MAX], const char *cwd, const char *folder, size_t length, const char *name)
+{
+	bool absolute = length > 0 && folder[0] == '/';
+	int written = snprintf(target, PATH_MAX, "%s%s%.*s%s%s", absolute ? "" : cwd, absolute ? "" : "/", (int)length, folder,
+			       length ? "/" : "", name);
+	if (written >= PATH_MAX)
+		target[0] = '\0';
+}
+
+/* As execvp: the first file in PATH that may be executed; one that may not is remembered. */
+static int search_path(const struct run_plan *plan, char program[static PATH_MAX])
+{
+	int result = -ENOENT;
+	const char *path = environment_value(plan->environment, "PATH");
+	while (path) {
+		size_t length = strcspn(path, ":");
+		join(program, plan->cwd, path, length, plan->command[0]);
+		int status = program_status(program);
+		if (status == 0)
+			return 0;
+		if (status == -EACCES)
+			result = status;
+		path = path[length] ? path + length + 1 : NULL;
+	}
+	return result;
+}
+
+/* Fills what execve gets. A name with a slash is looked at from the run's working directory. */
+static int find_program(const struct run_plan *plan, char program[static PATH_MAX])
+{
+	const char *name = plan->command[0];
+	if (*name == '\0')
+		return -ENOENT;
+	if (!strchr(name, '/'))
+		return search_path(plan, program);
+	char seen[PATH_MAX];
+	if (strlen(name) >= PATH_MAX)
+		return -ENAMETOOLONG;
+	strcpy(program, name);
+	if (name[0] == '/')
+		strcpy(seen, name);
+	else
+		join(seen, plan->cwd, "", 0, name);
+	return program_status(seen);
+}
+
+static void record_not_found(struct run_record *record, const char *name, int number)
+{
+	const char *why = number == ENOENT   ? "not found"
+			  : number == EISDIR ? "is a directory"
+			  : number == EACCES ? "may not be executed (no x bit, or a folder on the way cannot be searched)"
+					     : strerror(number);
+	record_error(record, "command", number, "%.1000s: %s", name, why);
+}
+
+/* ---- standard input ----------------------------------------------------------------------------------------------- */
+
+static int open_file_for_reading(const char *path)
+{
+	/* Without waiting for a FIFO's writer; reading waits as usual. */
+	int fd = open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0)
+		fcntl(fd, F_SETFL, 0);
+	return fd >= 0 ? fd : -errno;
+}
+
+/* A descriptor that may also write would let the run write where no rule looks. */
+static int reopen_read_only(int fd)
+{
+	int copy = open("/proc/self/fd/0", O_RDONLY | O_NOCTTY | O_CLOEXEC);
+	if (copy < 0)
+		return -errno;
+	off_t offset = lseek(fd, 0, SEEK_CUR);
+	if (offset > 0)
+		lseek(copy, offset, SEEK_SET);
+	return copy;
+}
+
+static int open_feed(struct front *front)
+{
+	int pair[2];
+	if (pipe2(pair, O_CLOEXEC) != 0)
+		return -errno;
+	fcntl(pair[1], F_SETFL, O_NONBLOCK);
+	front->feed_from = STDIN_FILENO;
+	front->feed_to = pair[1];
+	return pair[0];
+}
+
+static int open_standard_input(struct front *front, bool *inherited)
+{
+	const struct run_plan *plan = front->plan;
+	struct stat status;
+	*inherited = false;
+	if (plan->stdin_file)
+		return open_file_for_reading(plan->stdin_file);
+	if (plan->capture)
+		return open_file_for_reading("/dev/null");
+	*inherited = true;
+	int flags = fcntl(STDIN_FILENO, F_GETFL);
+	if (flags < 0 || fstat(STDIN_FILENO, &status) != 0)
+		return -errno;
+	if ((flags & O_ACCMODE) == O_RDONLY && !S_ISSOCK(status.st_mode))
+		return STDIN_FILENO;
+	int copy = S_ISSOCK(status.st_mode) ? -ENXIO : reopen_read_only(STDIN_FILENO);
+	return copy >= 0 ? copy : open_feed(front);
+}
+
+/* ---- standard output and error ------------------------------------------------------------------------------------ */
+
+static bool same_file(int left, int right)
+{
+	struct stat a, b;
+	return fstat(left, &a) == 0 && fstat(right, &b) == 0 && a.st_dev == b.st_dev && a.st_ino == b.st_ino &&
+	       S_ISCHR(a.st_mode) == S_ISCHR(b.st_mode) && (!S_ISCHR(a.st_mode) || a.st_rdev == b.st_rdev);
+}
+
+static int open_relay(struct front *front, size_t index, struct run_capture *capture)
+{
+	int pair[2];
+	if (pipe2(pair, O_CLOEXEC) != 0)
+		return -errno;
+	relay_open(&front->relays[index], pair[0], STDOUT_FILENO + (int)index,
+		   front->plan->capture ? &capture->streams[index] : NULL, &front->record->output[index]);
+	front->relay_count = index + 1;
+	return pair[1];
+}
+
+/* Two pipes, or one where both are the same file, so that the order of what is written is kept. */
+static int open_outputs(struct front *front, struct launch *launch, struct run_capture *capture)
+{
+	bool one = !front->plan->capture && same_file(STDOUT_FILENO, STDERR_FILENO);
+	const struct limit *limit = &front->plan->policy->limits[LIMIT_OUTPUT];
+	front->cap.cap_bytes = limit->set ? limit->value : UINT64_MAX;
+	front->record->one_stream = one;
+	launch->descriptors[1] = open_relay(front, 0, capture);
+	launch->descriptors[2] = one ? launch->descriptors[1] : open_relay(front, 1, capture);
+	return launch->descriptors[1] < 0 ? launch->descriptors[1] : (launch->descriptors[2] < 0 ? launch->descriptors[2] : 0);
+}
+
+/* ---- the run ------------------------------------------------------------------------------------------------------ */
+
+static bool has_foreground_terminal(void)
+{
+	return isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp();
+}
+
+static void close_target_side(const struct launch *launch)
+{
+	for (int i = 0; i < 3; i++)
+		if (launch->descriptors[i] > STDERR_FILENO && (i == 0 || launch->descriptors[i] != launch->descriptors[i - 1]))
+			close(launch->descriptors[i]);
+}
+
+static int fork_tracer(struct front *front, const struct launch *launch, struct error *error)
+{
+	int pair[2];
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+		return error_system(error, errno, "cannot make a socket to the tracer");
+	const int front_fds[] = { pair[0], front->signals, front->feed_to, front->relays[0].source,
+				  front->relay_count > 1 ? front->relays[1].source : -1 };
+	struct supervise_start start = {
+		.plan = front->plan,
+		.launch = launch,
+		.shared = front->shared,
+		.front = pair[1],
+		.front_pid = getpid(),
+		.front_group = getpgrp(),
+		.front_fds = front_fds,
+		.front_fd_count = sizeof(front_fds) / sizeof(*front_fds),
+	};
+	/* The same user could read and change us through /proc otherwise. */
+	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	front->shared->start_ns = clock_now_ns();
+	front->socket = pair[0];
+	front->tracer = launch_process(supervise, &start);
+	close(pair[1]);
+	return front->tracer > 0 ? 0 : error_system(error, -front->tracer, "cannot fork the tracer");
+}
+
+static int prepare(struct front *front, struct launch *launch, struct run_capture *capture, struct error *error)
+{
+	bool inherited;
+	launch->descriptors[0] = open_standard_input(front, &inherited);
+	if (launch->descriptors[0] < 0)
+		return error_system(error, -launch->descriptors[0], "cannot open standard input%s%s", front->plan->stdin_file ? " " : "",
+				    front->plan->stdin_file ? front->plan->stdin_file : "");
+	launch->terminal = inherited && front->feed_to < 0 && has_foreground_terminal();
+	front->terminal = launch->terminal;
+	int failed = open_outputs(front, launch, capture);
+	if (failed)
+		return error_system(error, -failed, "cannot make a pipe for the target's output");
+	front->signals = open_signals();
+	return front->signals >= 0 ? 0 : error_system(error, errno, "cannot receive signals");
+}
+
+static void finish(struct front *front, struct run_capture *capture)
+{
+	struct record_usage *usage = &front->record->usage;
+	usage->wall_ms = (int64_t)((clock_now_ns() - front->shared->start_ns) / NS_PER_MS);
+	usage->cpu_ms = (int64_t)(shared_cpu_ns(front->shared) / NS_PER_MS);
+	usage->stops = atomic_load(&front->shared->stops);
+	const struct relay *error_relay = &front->relays[front->relay_count - 1];
+	capture->error_mid_line = error_relay->last_byte && error_relay->last_byte != '\n';
+	for (size_t i = 0; i < front->relay_count; i++)
+		relay_close(&front->relays[i]);
+	const int own[] = { front->socket, front->signals, front->feed_to };
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (own[i] >= 0)
+			close(own[i]);
+}
+
+int engine_run(const struct run_plan *plan, struct run_record *record, struct run_capture *capture, struct error *error)
+{
+	char program[PATH_MAX];
+	struct front front = {
+		.plan = plan,
+		.shared = (struct shared *)record,
+		.record = record,
+		.socket = -1,
+		.signals = -1,
+		.feed_from = -1,
+		.feed_to = -1,
+	};
+	struct launch launch = {
+		.program = program,
+		.signal_mask = plan->signals->mask,
+		.pipe_action = plan->signals->pipe_action,
+	};
+	int failed = find_program(plan, program);
+	if (failed) {
+		record_not_found(record, plan->command[0], -failed);
+		return 0;
+	}
+	failed = prepare(&front, &launch, capture, error);
+	if (!failed)
+		failed = fork_tracer(&front, &launch, error);
+	close_target_side(&launch);
+	if (!failed)
+		front_wait(&front);
+	if (front.relay_count)
+		finish(&front, capture);
+	return failed;
+}

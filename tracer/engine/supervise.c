@@ -1,0 +1,533 @@
+#include "engine/supervise.h"
+
+#include "base/bug.h"
+#include "base/clock.h"
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "engine/handlers.h"
+#include "engine/identity.h"
+#include "tracee/control.h"
+#include "tracee/wait.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+enum { ENDED_EARLY_MAX = 64, WAKE_SIGNAL = SIGUSR1 };
+
+/* ---- what front sees ---------------------------------------------------------------------------------------------- */
+
+static void tell_front(struct supervisor *supervisor, enum message message)
+{
+	char byte = (char)message;
+	if (send(supervisor->front, &byte, 1, MSG_NOSIGNAL) != 1)
+		launch_abandon(); /* front is gone */
+}
+
+void supervisor_count_before(struct supervisor *supervisor)
+{
+	char byte;
+	tell_front(supervisor, MESSAGE_VIOLATION);
+	ssize_t count;
+	while ((count = recv(supervisor->front, &byte, 1, 0)) < 0 && errno == EINTR)
+		;
+	if (count != 1)
+		launch_abandon();
+}
+
+static void list_process(struct supervisor *supervisor, struct process *process)
+{
+	struct shared *shared = supervisor->shared;
+	int high = atomic_load(&shared->process_high);
+	for (int slot = 0; slot < SHARED_PROCESS_MAX; slot++) {
+		if (slot < high && atomic_load_explicit(&shared->processes[slot], memory_order_relaxed) != 0)
+			continue;
+		process->slot = slot;
+		atomic_store(&shared->processes[slot], process->tgid);
+		if (slot >= high)
+			atomic_store(&shared->process_high, slot + 1);
+		return;
+	}
+}
+
+/* A process ended: its time moves from the list of the living to the sum of the dead, in one step for a reader. */
+static void account_end(struct supervisor *supervisor, const struct process *process, const struct wait_event *event)
+{
+	struct shared *shared = supervisor->shared;
+	atomic_fetch_add(&shared->generation, 1);
+	if (process->slot >= 0)
+		atomic_store(&shared->processes[process->slot], 0);
+	if (event->has_cpu)
+		atomic_fetch_add(&shared->dead_cpu_ns, event->cpu_ns);
+	atomic_fetch_add(&shared->generation, 1);
+
+	struct record_usage *usage = &supervisor->record->usage;
+	if ((int64_t)event->max_rss_bytes > usage->peak_memory_bytes)
+		usage->peak_memory_bytes = (int64_t)event->max_rss_bytes;
+}
+
+static void count_peaks(struct supervisor *supervisor)
+{
+	struct record_usage *usage = &supervisor->record->usage;
+	uint32_t processes = tasks_process_count(supervisor->tasks), threads = tasks_count(supervisor->tasks);
+	atomic_store(&supervisor->shared->live_processes, processes);
+	if (processes > usage->processes_peak)
+		usage->processes_peak = processes;
+	if (threads > usage->threads_peak)
+		usage->threads_peak = threads;
+}
+
+/* ---- the table of tasks ------------------------------------------------------------------------------------------- */
+
+static struct task *add_task(struct supervisor *supervisor, pid_t tid, pid_t tgid, pid_t parent)
+{
+	struct task *task = tasks_add(supervisor->tasks, tid, tgid, parent);
+	supervisor->record->usage.threads_total++;
+	if (task->process->thread_count == 1) {
+		supervisor->record->usage.processes_total++;
+		list_process(supervisor, task->process);
+	}
+	count_peaks(supervisor);
+	return task;
+}
+
+/* A thread whose first stop came before its parent's event, or a clone whose kind only /proc tells. */
+static struct task *adopt_task(struct supervisor *supervisor, pid_t tid)
+{
+	struct proc_status status;
+	if (proc_read_status(tid, &status) != 0)
+		return NULL;
+	bug_unless(status.tracer == getpid());
+	return add_task(supervisor, tid, status.tgid, status.ppid);
+}
+
+bool supervisor_owns_process(struct supervisor *supervisor, pid_t tgid)
+{
+	return tgid > 0 && tasks_find_process(supervisor->tasks, tgid) != NULL;
+}
+
+bool supervisor_owns_thread(struct supervisor *supervisor, pid_t tid)
+{
+	return tid > 0 && tasks_find(supervisor->tasks, tid) != NULL;
+}
+
+/* ---- the end of the tree ------------------------------------------------------------------------------------------ */
+
+static void kill_task(struct task *task, void *data)
+{
+	(void)data;
+	kill(task->process->tgid, SIGKILL);
+}
+
+void supervisor_end_tree(struct supervisor *supervisor)
+{
+	supervisor->ending = true;
+	atomic_store(&supervisor->shared->ending, 1);
+	tasks_each(supervisor->tasks, kill_task, NULL);
+}
+
+static void name_left_running(struct task *task, void *data)
+{
+	struct record_usage *usage = data;
+	if (task->tid != task->process->tgid)
+		return;
+	if (usage->left_running_count < RECORD_LEFT_RUNNING_MAX) {
+		struct record_left *left = &usage->left_running[usage->left_running_count];
+		left->pid = task->tid;
+		ssize_t length = proc_read_file(task->tid, "comm", left->comm, sizeof(left->comm) - 1);
+		left->comm[length > 0 ? length - 1 : 0] = '\0';
+	}
+	usage->left_running_count++;
+}
+
+static void obey_front(struct supervisor *supervisor)
+{
+	if (supervisor->ending || atomic_load(&supervisor->shared->stop_request) == STOP_NONE)
+		return;
+	if (supervisor->record->ended)
+		tasks_each(supervisor->tasks, name_left_running, &supervisor->record->usage);
+	supervisor_end_tree(supervisor);
+}
+
+/* ---- events ------------------------------------------------------------------------------------------------------- */
+
+/* Before the target's image is in place the child runs our own code: its calls pass, the probe is answered, and its execve
+ * is decided like any other. */
+static struct resume launch_stop(struct supervisor *supervisor, struct stop *stop)
+{
+	stop->row = syscall_by_number((long)stop->call.number);
+	bool probe = stop->row && strcmp(stop->row->name, "mkdirat") == 0 && (int)stop->call.args[0] == LAUNCH_PROBE_ARGUMENT &&
+		     stop->call.args[1] == 0;
+	if (probe) {
+		supervisor->listener = launch_receive_listener(supervisor->launch);
+		return resume_answer(supervisor->listener >= 0 ? LAUNCH_PROBE_ANSWER : supervisor->listener);
+	}
+	return stop->row && stop->row->handler == HANDLER_EXEC ? handle_stop(stop) : resume_run();
+}
+
+static void apply(struct task *task, struct resume resume)
+{
+	switch (resume.kind) {
+	case RESUME_NOTHING: return;
+	case RESUME_ANSWER:
+		if (registers_skip_call(task->tid, resume.result) == 0)
+			control_resume(task->tid, 0);
+		return;
+	case RESUME_RUN: control_resume(task->tid, 0); return;
+	}
+}
+
+static void on_seccomp_stop(struct supervisor *supervisor, struct task *task)
+{
+	struct stop stop = { .supervisor = supervisor, .task = task };
+	atomic_fetch_add_explicit(&supervisor->shared->stops, 1, memory_order_relaxed);
+	if (registers_read_call(task->tid, &stop.call) != 0)
+		return; /* killed meanwhile */
+	apply(task, task->launching ? launch_stop(supervisor, &stop) : handle_stop(&stop));
+}
+
+/* Small memory of threads that ended before their parent's event told of them. */
+struct early_ends {
+	pid_t tids[ENDED_EARLY_MAX];
+	size_t next;
+};
+
+static bool ended_early(struct early_ends *early, pid_t tid)
+{
+	for (size_t i = 0; i < ENDED_EARLY_MAX; i++) {
+		if (early->tids[i] == tid) {
+			early->tids[i] = 0;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void on_new_task(struct supervisor *supervisor, struct task *parent, const struct wait_event *event, struct early_ends *early)
+{
+	pid_t tid = control_event_message(event->tid);
+	if (tid > 0 && !tasks_find(supervisor->tasks, tid) && !ended_early(early, tid)) {
+		struct task *task = event->is_process ? add_task(supervisor, tid, tid, parent->process->tgid)
+						      : adopt_task(supervisor, tid);
+		if (task && parent->identity_valid) {
+			task->identity = parent->identity;
+			task->identity_valid = true;
+		}
+		if (task && supervisor->ending)
+			kill(task->process->tgid, SIGKILL);
+	}
+	control_resume(event->tid, 0);
+}
+
+/* After an execve by another thread than the leader, the caller goes on under the leader's tid, and the leader's own end is
+ * never reported (ptrace(2), "execve(2) under ptrace"). */
+static struct task *exec_caller(struct supervisor *supervisor, struct task *leader, pid_t tid)
+{
+	pid_t former = control_event_message(tid);
+	if (former <= 0 || former == tid)
+		return leader;
+	struct task *caller = tasks_find(supervisor->tasks, former);
+	if (!caller)
+		return leader;
+	bool process_ended;
+	if (leader->exiting)
+		supervisor->exiting_count--;
+	tasks_remove(supervisor->tasks, leader, &process_ended);
+	bug_unless(!process_ended);
+	tasks_rename(supervisor->tasks, caller, tid);
+	count_peaks(supervisor);
+	return caller;
+}
+
+static void on_exec(struct supervisor *supervisor, struct task *task, pid_t tid)
+{
+	task = exec_caller(supervisor, task, tid);
+	struct stop stop = { .supervisor = supervisor, .task = task };
+	if (task->launching) {
+		task->launching = false;
+		supervisor->started = true;
+		supervisor->shared->start_ns = clock_now_ns();
+		tell_front(supervisor, MESSAGE_STARTED);
+	}
+	if (!verify_exec(&stop))
+		control_resume(tid, 0);
+}
+
+/* The step of the child's that failed, unless a rule had already refused it. */
+static void read_launch_report(struct supervisor *supervisor)
+{
+	struct launch_report report;
+	if (record_first(supervisor->record))
+		return;
+	if (!launch_receive_report(supervisor->launch, &report)) {
+		record_error(supervisor->record, "launch", 0, "the target's process ended before the target began");
+	} else if (report.step != STEP_EXEC) {
+		record_error(supervisor->record, "launch", report.number, "%s: %s", launch_step_text(report.step), strerror(report.number));
+	} else {
+		bool interpreter = report.number == ENOENT;
+		record_error(supervisor->record, "command", interpreter ? ENOEXEC : report.number, "cannot execute %.1000s: %s",
+			     supervisor->plan->command[0],
+			     interpreter ? "the interpreter that it names is not there" : strerror(report.number));
+	}
+}
+
+static void on_main_end(struct supervisor *supervisor, const struct wait_event *event)
+{
+	struct run_record *record = supervisor->record;
+	if (!supervisor->started) {
+		read_launch_report(supervisor);
+	} else {
+		record->exit_code = event->kind == WAIT_EXITED ? event->status : -1;
+		record->exit_signal = event->signal;
+		record->ended = true;
+	}
+	atomic_store(&supervisor->shared->main_ended, 1);
+	tell_front(supervisor, MESSAGE_MAIN_ENDED);
+}
+
+static void on_end(struct supervisor *supervisor, struct task *task, const struct wait_event *event)
+{
+	bool process_ended, leader = task->tid == task->process->tgid;
+	if (task->exiting)
+		supervisor->exiting_count--;
+	if (leader)
+		account_end(supervisor, task->process, event);
+	tasks_remove(supervisor->tasks, task, &process_ended);
+	count_peaks(supervisor);
+	if (event->tid == supervisor->main_tid)
+		on_main_end(supervisor, event);
+}
+
+static void on_exiting(struct supervisor *supervisor, struct task *task)
+{
+	if (!task->exiting)
+		supervisor->exiting_count++;
+	task->exiting = true;
+	control_resume(task->tid, 0);
+}
+
+static void on_group_stop(struct supervisor *supervisor, struct task *task)
+{
+	control_listen(task->tid);
+	if (task->tid == supervisor->main_tid && !supervisor->own_session)
+		tell_front(supervisor, MESSAGE_MAIN_STOPPED);
+}
+
+static void handle_event(struct supervisor *supervisor, const struct wait_event *event, struct early_ends *early)
+{
+	bool end = event->kind == WAIT_EXITED || event->kind == WAIT_KILLED;
+	struct task *task = tasks_find(supervisor->tasks, event->tid);
+	if (!task && end) {
+		early->tids[early->next++ % ENDED_EARLY_MAX] = event->tid;
+		return;
+	}
+	if (!task && !(task = adopt_task(supervisor, event->tid)))
+		return; /* gone already */
+	if (supervisor->ending && !end)
+		kill(task->process->tgid, SIGKILL); /* a thread that was made while the others were killed */
+
+	switch (event->kind) {
+	case WAIT_SECCOMP_STOP:
+		if (!supervisor->ending)
+			on_seccomp_stop(supervisor, task);
+		return;
+	case WAIT_NEW_TASK: on_new_task(supervisor, task, event, early); return;
+	case WAIT_EXEC: on_exec(supervisor, task, event->tid); return;
+	case WAIT_EXITING: on_exiting(supervisor, task); return;
+	case WAIT_GROUP_STOP: on_group_stop(supervisor, task); return;
+	case WAIT_SIGNAL: control_resume(event->tid, event->signal); return;
+	case WAIT_TRAP:
+	case WAIT_SYSCALL_STOP: control_resume(event->tid, 0); return;
+	case WAIT_EXITED:
+	case WAIT_KILLED: on_end(supervisor, task, event); return;
+	}
+}
+
+static void supervise_until_empty(struct supervisor *supervisor)
+{
+	struct early_ends early = { .next = 0 };
+	for (;;) {
+		struct wait_event event;
+		obey_front(supervisor);
+		int result = wait_next(supervisor->exiting_count > 0, &event);
+		if (result == -ECHILD)
+			return;
+		if (result == 0)
+			handle_event(supervisor, &event, &early);
+		else if (result != -EINTR)
+			bug("waiting for tracees failed");
+	}
+}
+
+/* ---- the beginning ------------------------------------------------------------------------------------------------ */
+
+static void on_wake(int signal_number)
+{
+	(void)signal_number; /* only to come back from waiting with EINTR */
+}
+
+/* Signals of the terminal and of whoever ends bailiff are front's business. Front wakes us by a signal of ours; it repeats
+ * that until it is obeyed, since one may arrive just before the wait. */
+static void set_signals(void)
+{
+	static const int ignored[] = { SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGTSTP, SIGTTIN, SIGTTOU, SIGPIPE };
+	for (size_t i = 0; i < sizeof(ignored) / sizeof(*ignored); i++)
+		signal(ignored[i], SIG_IGN);
+	struct sigaction wake = { .sa_handler = on_wake };
+	sigaction(WAKE_SIGNAL, &wake, NULL);
+	sigset_t none;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* Dies with front; is nobody's to read or attach to; gets the tree's orphans. */
+static int protect_self(pid_t front_pid)
+{
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0)
+		return -errno;
+	return getppid() == front_pid ? 0 : -ESRCH;
+}
+
+/* The tracer keeps what the target may keep, to act for it, and the right to look at a thread that changed its uid. */
+static int drop_own_capabilities(void)
+{
+	return identity_drop_capabilities(identity_kept_capabilities() | UINT64_C(1) << CAP_SYS_PTRACE, false);
+}
+
+static void find_system_loaders(struct supervisor *supervisor)
+{
+	static const char *const names[] = { "/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-x86-64.so.2",
+					     "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1",
+					     "/usr/lib/ld-musl-x86_64.so.1" };
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		auto_free char *path = realpath(names[i], NULL);
+		if (path && text_copy(supervisor->system_loaders[supervisor->system_loader_count],
+				      sizeof(supervisor->system_loaders[0]), path))
+			supervisor->system_loader_count++;
+	}
+}
+
+static void supervisor_init(struct supervisor *supervisor, const struct supervise_start *start)
+{
+	supervisor->plan = start->plan;
+	supervisor->policy = start->plan->policy;
+	supervisor->shared = start->shared;
+	supervisor->record = &start->shared->record;
+	supervisor->front = start->front;
+	supervisor->launch = supervisor->listener = -1;
+	supervisor->front_group = start->front_group;
+	supervisor->own_session = !start->launch->terminal;
+	supervisor->root = geteuid() == 0;
+	supervisor->hides = supervisor->policy->lists[LIST_HIDE].count > 0;
+	supervisor->names_matter = supervisor->hides || supervisor->policy->lists[LIST_DENY].count > 0;
+	supervisor->tasks = tasks_new();
+	find_system_loaders(supervisor);
+}
+
+static const char *seize_advice(int number)
+{
+	return number == EPERM ? ": this host refuses ptrace (kernel.yama.ptrace_scope, a container profile, or another tracer); "
+				 "`bailiff doctor` tells which"
+			       : "";
+}
+
+/* From the fork to the go byte. 0, or -errno with the record's error set. */
+static int start_child(struct supervisor *supervisor, const struct launch *launch, const struct filter *filter)
+{
+	int pair[2];
+	struct run_record *record = supervisor->record;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0) {
+		record_error(record, "launch", errno, "cannot make a socket for the target's start: %s", strerror(errno));
+		return -errno;
+	}
+	pid_t pid = launch_child(supervisor->plan, launch, filter, pair[1]);
+	close(pair[1]);
+	supervisor->launch = pair[0];
+	if (pid < 0) {
+		record_error(record, "launch", -pid, "cannot fork: %s", strerror(-pid));
+		return pid;
+	}
+	supervisor->main_tid = pid;
+	atomic_store(&supervisor->shared->main_pid, pid);
+
+	char byte = 'G';
+	int failed = 0;
+	if (recv(pair[0], &byte, 1, MSG_PEEK) == 1 && byte == 'R') {
+		recv(pair[0], &byte, 1, 0);
+		failed = control_seize(pid);
+	} else {
+		failed = -EPROTO; /* a report lies in the socket, or the child is gone */
+	}
+	if (failed && failed != -EPROTO)
+		record_error(record, "ptrace", -failed, "cannot trace the target: %s%s", strerror(-failed), seize_advice(-failed));
+	if (failed == -EPROTO)
+		read_launch_report(supervisor);
+	if (failed) {
+		kill(pid, SIGKILL);
+		return failed;
+	}
+	add_task(supervisor, pid, pid, getpid())->launching = true;
+	return send(pair[0], "G", 1, MSG_NOSIGNAL) == 1 ? 0 : -EPIPE;
+}
+
+/* A pipe is at its end only when nobody holds the other side: not the tracer either. */
+static void close_front_descriptors(const struct supervise_start *start)
+{
+	for (size_t i = 0; i < start->front_fd_count; i++)
+		if (start->front_fds[i] >= 0)
+			close(start->front_fds[i]);
+}
+
+static void close_target_descriptors(const struct launch *launch)
+{
+	for (int i = 0; i < 3; i++)
+		if (launch->descriptors[i] > STDERR_FILENO)
+			close(launch->descriptors[i]);
+}
+
+static int prepare(struct supervisor *supervisor, const struct supervise_start *start, struct filter *filter)
+{
+	struct error error = { .number = 0 };
+	struct filter_needs needs = { .metadata = policy_inspects_metadata(supervisor->policy), .identity = supervisor->root };
+	int failed = filter_build(supervisor->policy, needs, filter, &error);
+	if (failed)
+		record_error(supervisor->record, "seccomp", -failed, "%s", error.message);
+	if (!failed)
+		failed = protect_self(start->front_pid);
+	return failed;
+}
+
+int supervise(void *data)
+{
+	const struct supervise_start *start = data;
+	struct supervisor *supervisor = memory_zeroed(1, sizeof(*supervisor));
+	struct filter filter;
+	set_signals();
+	close_front_descriptors(start);
+	supervisor_init(supervisor, start);
+	int failed = prepare(supervisor, start, &filter);
+	if (!failed)
+		failed = start_child(supervisor, start->launch, &filter);
+	filter_free(&filter);
+	close_target_descriptors(start->launch);
+	if (!failed)
+		failed = drop_own_capabilities();
+	if (!failed)
+		failed = identity_begin(supervisor);
+	if (failed)
+		record_error(supervisor->record, "supervise", -failed, "cannot begin to supervise: %s", strerror(-failed));
+	else
+		supervise_until_empty(supervisor);
+	tasks_free(supervisor->tasks);
+	free(supervisor->bound_sockets);
+	free(supervisor);
+	return failed ? EXIT_BAILIFF_FAILED : 0;
+}

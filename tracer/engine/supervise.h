@@ -1,0 +1,22 @@
+/* The tracer: waits for stops, decides, resumes, until nobody of the tree is left. */
+#ifndef ENGINE_SUPERVISE_H
+#define ENGINE_SUPERVISE_H
+
+#include "engine/launch.h"
+#include "engine/shared.h"
+
+struct supervise_start {
+	const struct run_plan *plan;
+	const struct launch *launch;
+	struct shared *shared;
+	int front;         /* socket to front */
+	pid_t front_pid;
+	pid_t front_group;
+	const int *front_fds; /* descriptors that only front may hold; -1 entries are passed over */
+	size_t front_fd_count;
+};
+
+/* The body of the tracer's process (launch_process). What went wrong is in the record; the result is an exit status. */
+int supervise(void *start);
+
+#endif
