@@ -1,6 +1,7 @@
 /* `check`: what would the policy say? Nothing is run. */
-#include "cli/check_request.h"
+#include "cli/caller.h"
 #include "cli/check_path.h"
+#include "cli/check_request.h"
 #include "cli/commands.h"
 #include "cli/input.h"
 #include "cli/overrides.h"
@@ -42,24 +43,26 @@ static int apply_list(void *settings, const struct option_use *use, struct error
 static const struct option_row rows[] = {
 	{ "policy", 'p', "FILE|NAME", "the policy: a file (with a / or ending in .json) or a shipped one [default]", apply_policy, 0 },
 	{ "script", 0, "FILE", "what ${SCRIPT} means in the policy", apply_script, 0 },
-	{ "read", 0, "PATTERN", "as for run (repeatable, as the next six)", apply_list, LIST_READ },
-	{ "write", 0, "PATTERN", "", apply_list, LIST_WRITE },
-	{ "execute", 0, "PATTERN", "", apply_list, LIST_EXECUTE },
-	{ "deny", 0, "PATTERN", "", apply_list, LIST_DENY },
-	{ "hide", 0, "PATTERN", "", apply_list, LIST_HIDE },
-	{ "connect", 0, "ADDRESS", "", apply_list, LIST_CONNECT },
-	{ "bind", 0, "ADDRESS", "", apply_list, LIST_BIND },
+	{ "read", 0, "PATTERN", "as if the policy allowed reading what matches (repeatable, as the next six)", apply_list, LIST_READ },
+	{ "write", 0, "PATTERN", "the same for writing", apply_list, LIST_WRITE },
+	{ "execute", 0, "PATTERN", "the same for executing", apply_list, LIST_EXECUTE },
+	{ "deny", 0, "PATTERN", "as if it refused what matches", apply_list, LIST_DENY },
+	{ "hide", 0, "PATTERN", "as if it hid what matches", apply_list, LIST_HIDE },
+	{ "connect", 0, "ADDRESS", "as if it allowed connecting to an address", apply_list, LIST_CONNECT },
+	{ "bind", 0, "ADDRESS", "as if it allowed binding an address", apply_list, LIST_BIND },
 	{ 0 },
 };
 
 static const char *const synopsis[] = { "check [-p POLICY] KIND:OBJECT...",
-					"check [-p POLICY] VERDICT.json",
-					"  kinds: read, write, execute, stat (a path), connect, bind (an address), syscall (a name)", NULL };
+					"check [-p POLICY] VERDICT.json", NULL };
 
 const struct command check_command = {
 	.name = "check",
 	.synopsis = synopsis,
 	.summary = "Tell what a policy says about single operations, or about what a verdict has recorded. Nothing is run.",
+	.details = "KIND is read, write, execute or stat (OBJECT is a path), connect or bind (an address), or syscall (a name).\n"
+		   "A verdict (a file ending in .json, or - for standard input) gives one line for each recorded violation.\n"
+		   "Each line is \"allowed\", or \"blocked RULE FILE:LINE\". Exit: 0 all allowed, 122 any blocked.\n",
 	.options = rows,
 	.run = command_check,
 };
@@ -120,7 +123,8 @@ static int check(const struct settings *settings, char *const *words, struct err
 	auto_free char *folder = script ? text_duplicate(script) : NULL;
 	if (folder)
 		*(strrchr(folder, '/') == folder ? folder + 1 : strrchr(folder, '/')) = '\0';
-	struct policy_variables variables = { .cwd = cwd, .home = getenv("HOME"), .script = script, .script_dir = folder };
+	auto_free char *home = caller_home();
+	struct policy_variables variables = { .cwd = cwd, .home = home, .script = script, .script_dir = folder };
 
 	struct policy *policy;
 	int result = load(settings, &variables, &policy, error);

@@ -1,13 +1,14 @@
 /* `explain`: a verdict in plain words. */
+#include "cli/caller.h"
 #include "cli/commands.h"
 #include "cli/input.h"
 
-#include "base/cleanup.h"
+#include "base/text.h"
 #include "verdict/verdict.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <string.h>
+#include <unistd.h>
 
 static const struct option_row rows[] = {
 	/* Refused by name. */
@@ -26,15 +27,6 @@ const struct command explain_command = {
 	.run = command_explain,
 };
 
-/* https://no-color.org: set and not empty means no colour. */
-static bool wants_colour(void)
-{
-	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-	if (no_colour && *no_colour)
-		return false;
-	return isatty(STDOUT_FILENO) && terminal && strcmp(terminal, "dumb") != 0;
-}
-
 static int explain(const char *path)
 {
 	struct error error;
@@ -43,7 +35,7 @@ static int explain(const char *path)
 		return command_failed(&error);
 
 	struct text words = { 0 };
-	explain_words(verdict, wants_colour(), &words);
+	explain_words(verdict, caller_wants_colour(STDOUT_FILENO), &words);
 	fwrite(text_string(&words), 1, words.length, stdout);
 	text_free(&words);
 	cJSON_Delete(verdict);

@@ -30,9 +30,11 @@ static void append_typed(struct text *text, const char *typed, size_t length)
 	text_append(text, "\"");
 }
 
+/* The table's last row has no name: "help", which every command has, takes its place. */
 static const char *row_name(const void *rows, size_t index)
 {
-	return ((const struct option_row *)rows)[index].name;
+	const char *name = ((const struct option_row *)rows)[index].name;
+	return name ? name : help_row.name;
 }
 
 static size_t row_count(const struct option_row *rows)
@@ -48,7 +50,7 @@ const char *options_nearest(const char *word, size_t count, const char *(*candid
 {
 	const char *nearest = NULL;
 	unsigned length = (unsigned)strlen(word);
-	unsigned limit = length < 6 ? 3 : 4; /* further away than that is another word */
+	unsigned limit = length < 4 ? 2 : length < 6 ? 3 : 4; /* as far away as that is another word */
 	for (size_t i = 0; i < count; i++) {
 		unsigned distance = text_distance(word, candidate(context, i));
 		if (distance < limit && distance < length) {
@@ -65,7 +67,7 @@ static int unknown_option(const struct walk *walk, const char *word, size_t leng
 	append_typed(&text, word, length);
 	char *name = text_duplicate_bytes(word + 2, length > 2 ? length - 2 : 0);
 	const struct option_row *rows = walk->command->options;
-	const char *nearest = word[1] == '-' ? options_nearest(name, row_count(rows), row_name, rows) : NULL;
+	const char *nearest = word[1] == '-' ? options_nearest(name, row_count(rows) + 1, row_name, rows) : NULL;
 	if (nearest)
 		error_set(error, EINVAL, "unknown option %s; did you mean \"--%s\"?", text_string(&text), nearest);
 	else
@@ -223,4 +225,6 @@ void options_print_help(const struct command *command)
 	for (const struct option_row *row = command->options; row->name; row++)
 		print_row(row);
 	print_row(&help_row);
+	if (command->details)
+		printf("\n%s", command->details);
 }

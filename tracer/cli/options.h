@@ -34,6 +34,7 @@ struct command {
 	const char *name;
 	const char *const *synopsis; /* NULL-terminated lines, without "bailiff " */
 	const char *summary;
+	const char *details; /* further lines for its help, NULL for none */
 	const struct option_row *options;
 	bool stop_at_operand; /* what follows the first operand belongs to someone else */
 	int (*run)(int argc, char **argv);

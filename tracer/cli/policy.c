@@ -33,6 +33,7 @@ const struct command policy_command = {
 	.name = "policy",
 	.synopsis = synopsis,
 	.summary = "List the shipped policies, show what a policy means once merged, or check files.",
+	.details = "validate exits 0 where every file is valid, 1 where one is not, and 125 where one cannot be read.\n",
 	.options = rows,
 	.run = command_policy,
 };
