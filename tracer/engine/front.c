@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
 #include <sys/socket.h>
@@ -79,9 +80,13 @@ static void ask_to_end(struct front *front)
 
 static void latch_limit(struct front *front, enum limit_id id, enum rule_id rule, const char *target)
 {
+	record_limit(front->record, rule);
 	if (record_first_claim(front->record)) {
 		fill_limit(front, id, rule, target, &front->record->first);
 		record_first_done(front->record);
+	} else if (!front->later_limit) {
+		front->later_limit = memory_zeroed(1, sizeof(*front->later_limit));
+		fill_limit(front, id, rule, target, front->later_limit);
 	}
 	ask_to_end(front);
 }
@@ -448,4 +453,19 @@ void front_wait(struct front *front)
 	if (front->terminal)
 		take_terminal(getpgrp());
 	deliver_rest(front);
+	/* The list has one writer: the tracer while it lives, then front. */
+	const struct record_failure *first = record_first(front->record);
+	if (front->later_limit && front->tracer_gone && first && first->rule != front->later_limit->rule)
+		record_violation(front->record, front->later_limit);
+}
+
+void front_release(struct front *front)
+{
+	for (size_t i = 0; i < front->relay_count; i++)
+		relay_close(&front->relays[i]);
+	const int own[] = { front->socket, front->signals, front->feed_to };
+	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
+		if (own[i] >= 0)
+			close(own[i]);
+	free(front->later_limit);
 }

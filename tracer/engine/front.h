@@ -36,9 +36,13 @@ struct front {
 	uint64_t suspended_ns;   /* time for which bailiff itself was stopped with the target */
 	uint64_t stop_asked_ns;  /* when front asked the tracer to end the tree; 0 before */
 	uint64_t next_cpu_look_ns;
+	struct record_failure *later_limit; /* a limit that came after the first failure: listed behind it; owned */
 };
 
 /* Waits for the run that `front->tracer` supervises, to its end. */
 void front_wait(struct front *front);
+
+/* After front_wait: gives back what it holds. */
+void front_release(struct front *front);
 
 #endif

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -68,10 +69,8 @@ static int enter_session(const struct launch *launch)
 		return setsid() >= 0 ? 0 : errno;
 	if (setpgid(0, 0) != 0)
 		return errno;
-	signal(SIGTTOU, SIG_IGN);
-	int failed = tcsetpgrp(launch->descriptors[0], getpid()) == 0 ? 0 : errno;
-	signal(SIGTTOU, SIG_DFL);
-	return failed;
+	/* SIGTTOU is ignored here, as it is in the tracer. */
+	return tcsetpgrp(launch->descriptors[0], getpid()) == 0 ? 0 : errno;
 }
 
 static int set_limits(const struct policy *policy)
@@ -138,10 +137,12 @@ static int close_others(const struct run_plan *plan, int socket)
 	return syscall(SYS_close_range, next, ~0U, 0) == 0 ? 0 : errno;
 }
 
+/* The tracer, from which this was forked, ignores what is front's business. */
 static void restore_signals(const struct launch *launch)
 {
-	sigaction(SIGPIPE, &launch->pipe_action, NULL);
-	sigprocmask(SIG_SETMASK, &launch->signal_mask, NULL);
+	for (int number = 1; number < RUN_SIGNAL_MAX; number++)
+		signal(number, launch->signals->ignored[number] ? SIG_IGN : SIG_DFL);
+	sigprocmask(SIG_SETMASK, &launch->signals->mask, NULL);
 }
 
 static int send_listener(int socket, int listener)

@@ -5,16 +5,13 @@
 #include "engine/filter.h"
 #include "engine/run.h"
 
-#include <sched.h>
-#include <signal.h>
 
 /* What the child needs beyond the plan; prepared by front. */
 struct launch {
 	const char *program;        /* what execve gets: COMMAND, or where it was found in PATH */
 	int descriptors[3];         /* to become 0, 1 and 2 */
 	bool terminal;              /* stdin is a terminal and bailiff is in its foreground: own process group, terminal handed over */
-	sigset_t signal_mask;       /* of bailiff at its start, restored in the target */
-	struct sigaction pipe_action; /* of SIGPIPE, likewise */
+	const struct run_signals *signals; /* of bailiff at its start, restored in the target */
 };
 
 /* A step of the child's that failed. */

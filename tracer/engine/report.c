@@ -203,6 +203,9 @@ static void send_event(struct stop *stop, const struct operation *operation, con
 static void record_blocked(struct stop *stop, const struct operation *operation, const char *answered)
 {
 	struct supervisor *supervisor = stop->supervisor;
+	if (stop->reported)
+		return;
+	stop->reported = true;
 	supervisor_count_before(supervisor);
 
 	struct record_failure *failure = memory_zeroed(1, sizeof(*failure));

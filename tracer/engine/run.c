@@ -31,8 +31,9 @@ static bool is_ignored(int number)
 void engine_block_signals(struct run_signals *signals)
 {
 	sigset_t block;
-	struct sigaction ignore = { .sa_handler = SIG_IGN };
 	sigemptyset(&block);
+	for (int number = 1; number < RUN_SIGNAL_MAX; number++)
+		signals->ignored[number] = is_ignored(number);
 	for (size_t i = 0; i < sizeof(ending_signals) / sizeof(*ending_signals); i++)
 		if (!is_ignored(ending_signals[i]))
 			sigaddset(&block, ending_signals[i]);
@@ -40,7 +41,7 @@ void engine_block_signals(struct run_signals *signals)
 	if (!is_ignored(SIGTSTP))
 		sigaddset(&block, SIGTSTP);
 	sigprocmask(SIG_BLOCK, &block, &signals->mask);
-	sigaction(SIGPIPE, &ignore, &signals->pipe_action);
+	signal(SIGPIPE, SIG_IGN);
 }
 
 static int open_signals(void)
@@ -277,12 +278,7 @@ static void finish(struct front *front, struct run_capture *capture)
 	usage->stops = atomic_load(&front->shared->stops);
 	const struct relay *error_relay = &front->relays[front->relay_count - 1];
 	capture->error_mid_line = error_relay->last_byte && error_relay->last_byte != '\n';
-	for (size_t i = 0; i < front->relay_count; i++)
-		relay_close(&front->relays[i]);
-	const int own[] = { front->socket, front->signals, front->feed_to };
-	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
-		if (own[i] >= 0)
-			close(own[i]);
+	front_release(front);
 }
 
 int engine_run(const struct run_plan *plan, struct run_record *record, struct run_capture *capture, struct error *error)
@@ -299,8 +295,7 @@ int engine_run(const struct run_plan *plan, struct run_record *record, struct ru
 	};
 	struct launch launch = {
 		.program = program,
-		.signal_mask = plan->signals->mask,
-		.pipe_action = plan->signals->pipe_action,
+		.signals = plan->signals,
 	};
 	int failed = find_program(plan, program);
 	if (failed) {

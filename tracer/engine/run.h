@@ -18,10 +18,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Signal state of bailiff at its start; the target gets it back. */
+/* Signal state of bailiff at its start; the target gets it back. Which were ignored then (nohup) stays so. */
+enum { RUN_SIGNAL_MAX = 65 };
 struct run_signals {
 	sigset_t mask;
-	struct sigaction pipe_action;
+	bool ignored[RUN_SIGNAL_MAX]; /* by number */
 };
 
 /* Blocks INT, TERM, HUP and QUIT (unless ignored), so that none ends bailiff before there is somebody to clean up; SIGPIPE

@@ -53,6 +53,7 @@ struct stop {
 	struct task *task;
 	const struct syscall_row *row; /* NULL for a foreign or unknown number */
 	struct call_registers call;
+	bool reported; /* a violation of this call is recorded: under `log` both ends of a rename are one */
 };
 
 /* How a stopped thread goes on. The zero value lets nothing pass. */
