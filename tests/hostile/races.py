@@ -1,0 +1,91 @@
+#!/usr/bin/python3
+"""Races between the moment in which a call is judged and the moment in which it takes effect.
+
+Calls that change names or metadata are done by the supervisor, and programs are verified once they are loaded: neither may
+lose a single try. Each race is first shown to be real, by the same program without bailiff."""
+
+import os
+import shutil
+import stat
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scripts"))
+
+import harness  # noqa: E402
+from harness import TARGETS, fresh, native, run, verdict  # noqa: E402
+
+TRIES = int(os.environ.get("BAILIFF_TEST_RACES", "4000"))
+tap = harness.Tap()
+RACE = f"{TARGETS}/race_play"
+
+
+def arena(call):
+	"""Folders a and b with the object that the call works on."""
+	folder = fresh("race")
+	for name in "ab":
+		os.mkdir(os.path.join(folder, name))
+		if call != "mkdir":
+			with open(os.path.join(folder, name, "object"), "w", encoding="ascii") as file:
+				file.write("two")
+			os.chmod(os.path.join(folder, name, "object"), 0o600)
+	return folder
+
+
+def changed(call, path):
+	"""Has the call taken effect on the object that it must not reach?"""
+	try:
+		status = os.lstat(path)
+	except FileNotFoundError:
+		return call == "unlink"
+	if call == "mkdir":
+		return True
+	return (call == "chmod" and stat.S_IMODE(status.st_mode) != 0o600) or (call == "truncate" and status.st_size != 3)
+
+
+def words(way, call, folder, tries):
+	if way == "string":
+		return [RACE, way, call, f"{folder}/a/object", f"{folder}/b/object", str(tries)]
+	return [RACE, way, call, f"{folder}/a", f"{folder}/b", str(tries), f"{folder}/link"]
+
+
+def race(way, call):
+	name = f"{call}, {'the name' if way == 'string' else 'a link on the way'} is changed"
+	folder = arena(call)
+	native(words(way, call, folder, 20000), folder)
+	tap.ok(f"{name}: the race is real without bailiff", changed(call, f"{folder}/b/object"))
+	folder = arena(call)
+	policy = harness.write_policy(folder, on_violation="deny", limits={"wall": "100s", "cpu": "100s"}, paths={
+		"execute": [f"{TARGETS}/*"], "read": [f"{folder}/a/**"], "write": [f"{folder}/a/**", f"{folder}/link", f"{folder}/link.next"]})
+	code, stdout, stderr = run(folder, words(way, call, folder, TRIES), policy, seconds=120)
+	tap.ok(f"{name}: {TRIES} tries, none reaches outside", not changed(call, f"{folder}/b/object"), stdout, stderr)
+	found = verdict(folder)
+	tap.equal(f"{name}: it could reach inside", stdout, f"race: {call} answered ok: 1\n".encode(), code, stderr, found)
+	tap.equal(f"{name}: the attempts are on record", found["rule"], "policy_blocked_write", found)
+
+
+def race_exec():
+	folder = fresh("exec")
+	for name, code in (("good", "/bin/true"), ("bad", "/bin/false")):
+		shutil.copy(code, os.path.join(folder, name))
+	os.mkdir(os.path.join(folder, "d"))
+	command = [RACE, "exec", f"{folder}/good", f"{folder}/bad", "400", f"{folder}/d"]
+	_, stdout, _ = native(command, folder)
+	tap.equal("execve, the program is swapped: the race is real without bailiff", stdout, b"race: good ran: 1, bad ran: 1\n")
+	policy = harness.write_policy(folder, on_violation="deny", limits={"wall": "100s", "cpu": "100s"}, paths={
+		"execute": [f"{TARGETS}/*", {"path": f"{folder}/d/program", "sha256": sha256(f"{folder}/good")}], "write": [f"{folder}/**"]})
+	code, stdout, stderr = run(folder, command, policy, seconds=120)
+	tap.ok("execve, the program is swapped: the other content never runs", b"bad ran: 1" not in stdout, stdout, stderr, code)
+	tap.equal("execve, the program is swapped: the attempts are on record", verdict(folder)["rule"], "policy_blocked_execute", verdict(folder))
+
+
+def sha256(path):
+	import hashlib
+	with open(path, "rb") as file:
+		return hashlib.sha256(file.read()).hexdigest()
+
+
+for race_way in ("string", "link"):
+	for race_call in ("mkdir", "chmod", "unlink", "truncate"):
+		race(race_way, race_call)
+race_exec()
+tap.end()

@@ -1,0 +1,60 @@
+#!/usr/bin/python3
+"""A full file system where the verdict or the workspace should go: an error of bailiff's own, and no half verdict."""
+
+import os
+import subprocess
+import sys
+
+import harness
+from harness import BAILIFF, ENVIRONMENT, fresh
+
+INSIDE = "BAILIFF_TEST_FULL_DISK"
+tap = harness.Tap()
+
+
+def fill(path):
+	with open(os.path.join(path, "filler"), "wb", buffering=0) as file:
+		try:
+			while True:
+				file.write(bytes(4096))
+		except OSError:
+			return
+
+
+def run_with(options, **environment):
+	return subprocess.run([BAILIFF, "run", *options, "--", "/bin/sh", "-c", "echo ran"], env=dict(ENVIRONMENT, **environment), cwd="/",
+		stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=False)
+
+
+def checks(disk):
+	old = os.path.join(disk, "old.json")
+	with open(old, "w", encoding="utf-8") as file:
+		file.write("old\n")
+	fill(disk)
+	before = sorted(os.listdir(disk))
+	for path in (os.path.join(disk, "new.json"), old):
+		done = run_with(["-o", path])
+		name = os.path.basename(path)
+		tap.equal(f"no room for {name}: exit 125", done.returncode, 125, done)
+		tap.ok(f"no room for {name}: the reason is said", b"No space left" in done.stderr or b"ENOSPC" in done.stderr, done)
+		tap.equal(f"no room for {name}: nothing half written is left", sorted(os.listdir(disk)), before)
+	with open(old, encoding="utf-8") as file:
+		tap.equal("the verdict that was there is untouched", file.read(), "old\n")
+	done = run_with(["-o", "/dev/null"], TMPDIR=disk)
+	tap.ok("a workspace on a full disk: a run, or exit 125 with a reason", done.returncode in (0, 125), done)
+	tap.equal("a workspace on a full disk: nothing is left there", sorted(os.listdir(disk)), before)
+
+
+if os.geteuid() != 0:
+	tap.skip("full disk", "mounting needs root (optional)")
+elif not os.environ.get(INSIDE):
+	probe = subprocess.run(["unshare", "-m", "mount", "-t", "tmpfs", "none", "/mnt"], capture_output=True, check=False)
+	if probe.returncode != 0:
+		tap.skip("full disk", f"this root may not mount: {probe.stderr.decode().strip()} (optional)")
+	else:
+		os.execvpe("unshare", ["unshare", "-m", sys.executable, os.path.abspath(__file__)], dict(os.environ, **{INSIDE: "1"}))
+else:
+	mounted = fresh("disk")
+	subprocess.run(["mount", "-t", "tmpfs", "-o", "size=64k", "none", mounted], check=True)
+	checks(mounted)
+tap.end()

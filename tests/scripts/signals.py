@@ -1,0 +1,163 @@
+#!/usr/bin/python3
+"""Signals to bailiff, to its parts and to the target: the tree ends, the verdict says so, nothing is left."""
+
+import os
+import signal
+import subprocess
+import time
+
+import harness
+from harness import ENVIRONMENT, children_of, finish, fresh, processes_with, start, verdict, wait_for
+
+tap = harness.Tap()
+
+
+def sleeping_tree(folder):
+	"""A run of a shell with a child and a grandchild in another session; returns it once all are there, with a mark."""
+	mark = f"{1000 + time.monotonic_ns() % 100000}.{os.getpid()}"
+	shell = f"sleep {mark} & setsid sleep {mark} & sleep {mark} & echo $HOME; exec sleep {mark}"
+	process = start(folder, ["/bin/sh", "-c", shell], options=["--wall", "60s"])
+	home = process.stdout.readline().decode().strip()
+	wait_for(lambda: len(processes_with(f"sleep\0{mark}")) >= 4)
+	return process, home, mark
+
+
+def check_all_gone(name, mark, home, seconds=5):
+	tap.ok(f"{name}: no process is left", wait_for(lambda: not processes_with(mark), seconds), processes_with(mark))
+	if home:
+		tap.ok(f"{name}: the workspace is removed", wait_for(lambda: not os.path.lexists(home), seconds), home)
+
+
+def ended_by(number):
+	name = signal.Signals(number).name
+	folder = fresh(name)
+	process, home, mark = sleeping_tree(folder)
+	tap.ok(f"{name}: the workspace was there", os.path.isdir(home), home)
+	process.send_signal(number)
+	code, _, stderr = finish(process)
+	tap.equal(f"{name}: bailiff dies of it", code, -number, stderr)
+	found = verdict(folder)
+	tap.equal(f"{name}: the verdict says so", found["exit"].get("interrupted"), name, found)
+	check_all_gone(name, mark, home)
+
+
+def twice():
+	folder = fresh("twice")
+	process, home, mark = sleeping_tree(folder)
+	process.send_signal(signal.SIGTERM)
+	process.send_signal(signal.SIGINT)
+	code, _, stderr = finish(process)
+	tap.ok("two signals: bailiff dies of one of them", code in (-signal.SIGTERM, -signal.SIGINT), code, stderr)
+	tap.ok("two signals: one verdict", verdict(folder)["exit"].get("interrupted") in ("SIGTERM", "SIGINT"), verdict(folder))
+	check_all_gone("two signals", mark, home)
+
+
+def killed():
+	folder = fresh("killed")
+	process, _, mark = sleeping_tree(folder)
+	process.kill()
+	finish(process)
+	check_all_gone("SIGKILL to bailiff", mark, None)
+
+
+def tracer_killed():
+	folder = fresh("tracer")
+	process, home, mark = sleeping_tree(folder)
+	tracers = children_of(process.pid)
+	for tracer in tracers:
+		os.kill(tracer, signal.SIGKILL)
+	code, _, stderr = finish(process)
+	tap.equal("SIGKILL to the tracer: exit 125", code, 125, tracers, stderr)
+	tap.ok("SIGKILL to the tracer: the verdict has an error", verdict(folder)["error"] is not None, verdict(folder))
+	check_all_gone("SIGKILL to the tracer", mark, home)
+
+
+def stopped_and_continued():
+	folder = fresh("stopped")
+	process = start(folder, ["/bin/sh", "-c", "echo begun; sleep 0.3; echo ended"])
+	process.stdout.readline()
+	process.send_signal(signal.SIGSTOP)
+	time.sleep(0.2)
+	process.send_signal(signal.SIGCONT)
+	code, stdout, stderr = finish(process)
+	tap.equal("SIGSTOP and SIGCONT to bailiff: the run goes on", (code, stdout), (0, b"ended\n"), stderr)
+
+
+def target_of(process, program):
+	"""The process of the run that executes `program`."""
+	found = []
+
+	def search():
+		pending = children_of(process.pid)
+		found.clear()
+		while pending:
+			pid = pending.pop()
+			pending += children_of(pid)
+			try:
+				with open(f"/proc/{pid}/comm", encoding="ascii") as file:
+					if file.read().strip() == program:
+						found.append(pid)
+			except OSError:
+				continue
+		return found
+
+	wait_for(search)
+	return found[0] if found else None
+
+
+def signals_to_the_target():
+	for number, code in ((signal.SIGTERM, 143), (signal.SIGKILL, 137)):
+		folder = fresh("target")
+		process = start(folder, ["/bin/sleep", "60"])
+		target = target_of(process, "sleep")
+		os.kill(target, number)
+		ended, _, stderr = finish(process)
+		found = verdict(folder)
+		tap.equal(f"{number.name} to the target from outside", (ended, found["status"], found["exit"].get("signal")),
+			(code, "runtime_error", number.name), stderr, found)
+	folder = fresh("target")
+	process = start(folder, ["/bin/sleep", "1"])
+	target = target_of(process, "sleep")
+	os.kill(target, signal.SIGSTOP)
+	stopped = wait_for(lambda: state_of(target) in "Tt")
+	os.kill(target, signal.SIGCONT)
+	tap.equal("SIGSTOP and SIGCONT to the target: it stops, and ends well", (stopped, finish(process)[0]), (True, 0))
+
+
+def state_of(pid):
+	try:
+		with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
+			return file.read().rpartition(") ")[2][0]
+	except OSError:
+		return "gone"
+
+
+def inherited_dispositions():
+	def ignore_and_block():
+		signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+		signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+		signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM, signal.SIGALRM, signal.SIGUSR1})
+
+	folder = fresh("inherited")
+	code, stdout, stderr = finish(start(folder, ["/bin/sh", "-c", "sleep 0.1 & wait $!; echo $?"], preexec_fn=ignore_and_block))
+	tap.equal("started with SIGCHLD ignored and signals blocked", (code, stdout), (0, b"0\n"), stderr)
+
+
+def children_it_did_not_make():
+	folder = fresh("foreign")
+	command = " ".join(f"'{word}'" for word in harness.arguments(folder, ["/bin/sh", "-c", "sleep 0.4; echo ended"]))
+	done = subprocess.run(["/bin/sh", "-c", f"sleep 0.1 & exec {command}"], cwd=folder, env=ENVIRONMENT, capture_output=True,
+		timeout=20, check=False, stdin=subprocess.DEVNULL)
+	tap.equal("started with a child that it did not make", (done.returncode, done.stdout), (0, b"ended\n"), done.stderr)
+
+
+for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
+	ended_by(signal_number)
+twice()
+killed()
+tracer_killed()
+stopped_and_continued()
+signals_to_the_target()
+inherited_dispositions()
+children_it_did_not_make()
+tap.end()

@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+"""How the target's output travels: live, in order, whole, and ending when its reader goes away."""
+
+import fcntl
+import os
+import pty
+import subprocess
+import time
+
+import harness
+from harness import BAILIFF, ENVIRONMENT, TARGETS, finish, fresh, run, start, verdict
+
+tap = harness.Tap()
+USE = f"{TARGETS}/use_play"
+
+
+def live():
+	folder = fresh("live")
+	process = start(folder, [USE, "say_then_sleep", "early", "1500"])
+	begin = time.monotonic()
+	first = os.read(process.stdout.fileno(), 100)
+	waited = time.monotonic() - begin
+	tap.ok("output is relayed while the target runs", first == b"early" and waited < 1.2, first, waited)
+	tap.equal("and the run completes", finish(process)[0], 0)
+
+
+def reader_goes_away():
+	folder = fresh("reader")
+	process = start(folder, [USE, "flood", "0", "1"], options=["--wall", "15s", "--output", "none"])
+	os.read(process.stdout.fileno(), 10)
+	process.stdout.close()
+	process.stdout = None
+	code, _, stderr = finish(process)
+	found = verdict(folder)
+	tap.equal("a reader that goes away is the target's own SIGPIPE", (code, found["status"], found["exit"].get("signal")),
+		(141, "runtime_error", "SIGPIPE"), stderr, found)
+
+
+def reader_is_slow():
+	folder = fresh("slow")
+	process = start(folder, ["/bin/sh", "-c", "seq 1 40000"])
+	data = b""
+	while True:
+		block = os.read(process.stdout.fileno(), 8192)
+		if not block:
+			break
+		data += block
+		time.sleep(0.01)
+	code = finish(process)[0]
+	tap.equal("a slow reader gets every byte", (code, data == b"".join(b"%d\n" % i for i in range(1, 40001))), (0, True), len(data))
+
+
+def reader_does_not_wait():
+	"""The pipe is full and not blocking: bailiff must neither lose bytes nor spin nor take it for an error."""
+	folder = fresh("full")
+	reading, writing = os.pipe()
+	fcntl.fcntl(writing, fcntl.F_SETFL, fcntl.fcntl(writing, fcntl.F_GETFL) | os.O_NONBLOCK)
+	process = start(folder, ["/bin/sh", "-c", "seq 1 40000"], stdout=writing)
+	os.close(writing)
+	time.sleep(0.5)
+	data = b""
+	while block := os.read(reading, 65536):
+		data += block
+	os.close(reading)
+	tap.equal("a descriptor that does not block gets every byte", (finish(process)[0], len(data)), (0, 228894))
+
+
+def two_pipes():
+	folder = fresh("two")
+	code, stdout, stderr = run(folder, ["/bin/sh", "-c", "seq 1 5000; seq 5001 10000 >&2"])
+	tap.equal("two streams stay two", (code, stdout[-6:], stderr[:5]), (0, b"\n5000\n", b"5001\n"))
+
+
+def one_file():
+	folder = fresh("one")
+	shell = "for i in 1 2 3 4 5 6 7 8 9; do echo out $i; echo err $i >&2; done"
+	expected = b"".join(b"out %d\nerr %d\n" % (i, i) for i in range(1, 10))
+	code, stdout, _ = run(folder, ["/bin/sh", "-c", shell], stderr=subprocess.STDOUT)
+	tap.equal("both streams in one pipe keep their order", (code, stdout), (0, expected))
+	tap.equal("and the verdict says that it was one", verdict(folder).get("output", {}).get("one_stream"), True, verdict(folder))
+
+
+def terminal():
+	"""On a terminal, without --json, the verdict is in words; what a target calls itself cannot move the cursor."""
+	folder = fresh("terminal")
+	master, slave = pty.openpty()
+	with open(os.path.join(folder, "secret\x1b]0;title\x07"), "w", encoding="utf-8"):
+		pass
+	process = subprocess.Popen([BAILIFF, "run", "--", "/bin/cat", "secret\x1b]0;title\x07"], cwd=folder, env=dict(ENVIRONMENT, TERM="dumb"),
+		stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave, start_new_session=True)
+	os.close(slave)
+	text = b""
+	try:
+		while block := os.read(master, 4096):
+			text += block
+	except OSError:
+		pass
+	code = process.wait()
+	tap.equal("a blocked run on a terminal: exit 122", code, 122, text)
+	tap.ok("the verdict is in words there", b"policy_blocked_read" in text and not text.startswith(b"{"), text)
+	tap.ok("no control sequence of the target's reaches the terminal", b"\x1b]" not in text and b"\x07" not in text, text)
+
+
+live()
+reader_goes_away()
+reader_is_slow()
+reader_does_not_wait()
+two_pipes()
+one_file()
+terminal()
+tap.end()
