@@ -272,8 +272,9 @@ static void append_suggestion(struct text *out, const cJSON *suggestion)
 	text_append(out, " at ");
 	append_safe(out, pointer ? pointer : "?");
 	if (opens) {
-		text_append(out, "   opens ");
+		text_append(out, "  (");
 		append_safe(out, opens);
+		text_append(out, ")");
 	}
 }
 
@@ -381,6 +382,11 @@ static void append_bytes(struct text *out, int64_t bytes)
 	text_printf(out, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
 }
 
+static void append_count(struct text *out, int64_t count, const char *one, const char *many)
+{
+	text_printf(out, "%" PRId64 " %s", count, count == 1 ? one : many);
+}
+
 static void usage_line(const struct page *page, const cJSON *usage)
 {
 	const cJSON *processes = json_get(usage, "processes"), *threads = json_get(usage, "threads");
@@ -390,8 +396,10 @@ static void usage_line(const struct page *page, const cJSON *usage)
 	append_seconds(page->out, json_number(usage, "cpu_ms"));
 	text_append(page->out, " CPU, ");
 	append_bytes(page->out, json_number(usage, "peak_memory_bytes"));
-	text_printf(page->out, " at most; %" PRId64 " processes, %" PRId64 " threads at once, %" PRId64 " stops\n",
-		    json_number(processes, "total"), json_number(threads, "peak"), json_number(usage, "stops"));
+	text_append(page->out, " at most; ");
+	append_count(page->out, json_number(processes, "total"), "process, ", "processes, ");
+	append_count(page->out, json_number(threads, "peak"), "thread at once, ", "threads at once, ");
+	append_count(page->out, json_number(usage, "stops"), "stop\n", "stops\n");
 }
 
 static void append_stream(struct text *out, const char *name, const cJSON *stream)
