@@ -257,10 +257,16 @@ static bool replay_path(const struct policy *policy, const cJSON *violation, enu
 
 static bool replay_address(const struct policy *policy, const cJSON *violation, enum rule_id rule, struct reply *reply)
 {
-	const char *target = json_string(json_get(violation, "operation"), "target");
+	const cJSON *operation = json_get(violation, "operation");
+	const char *target = json_string(operation, "target"), *transport = json_string(operation, "flags");
 	struct address address;
 	if (!target || address_parse(target, &address, NULL) < 0)
 		return false;
+	/* Without one, an entry has to cover both to match. */
+	if (transport && strcmp(transport, "tcp") == 0)
+		address.transport = TRANSPORT_TCP;
+	if (transport && strcmp(transport, "udp") == 0)
+		address.transport = TRANSPORT_UDP;
 	struct decision decision = rule == RULE_BLOCKED_BIND ? decide_bind(policy, &address) : decide_connect(policy, &address);
 	fill_reply(reply, &decision, rule);
 	return true;
