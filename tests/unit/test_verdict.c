@@ -198,6 +198,11 @@ static void logged_then_timeout(struct run *run)
 	logged(run);
 	ended(run, 0, SIGKILL);
 	record_limit(run->record, RULE_TIMEOUT_WALL);
+	struct record_failure *limit = memory_zeroed(1, sizeof(*limit));
+	limit->rule = RULE_TIMEOUT_WALL;
+	strcpy(limit->target, "3004 ms of wall time used; the limit is 3s");
+	record_violation(run->record, limit);
+	free(limit);
 	run->record->usage.wall_ms = 3004;
 }
 

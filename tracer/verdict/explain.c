@@ -461,14 +461,14 @@ static void append_violation(struct text *out, const cJSON *violation)
 		text_printf(out, "  (%" PRId64 " times)", count);
 }
 
-/* The first violation is told above already; more of them only come where the run went on. */
+/* The first one is told above already; more only come where the run went on. A limit may be among them. */
 static void violation_lines(const struct page *page, const cJSON *violations)
 {
 	if (json_length(violations, "recorded") < 2)
 		return;
 	int shown = 0;
 	const cJSON *violation;
-	text_printf(page->out, "\n%" PRId64 " violations in all, in order:\n", json_number(violations, "total"));
+	text_printf(page->out, "\n%" PRId64 " failures in all, in order:\n", json_number(violations, "total"));
 	cJSON_ArrayForEach(violation, json_get(violations, "recorded")) {
 		if (shown++ == LIST_MOST) {
 			text_append(page->out, "  ...\n");

@@ -205,13 +205,23 @@ static void append_error(struct text *text, const struct record_error *error)
 	append_safe(text, error->message);
 }
 
+/* The list holds a limit as well where one came behind a violation. */
+static unsigned count_logged(const struct run_record *record)
+{
+	unsigned total = atomic_load(&record->violation_total), recorded = atomic_load(&record->violation_recorded);
+	for (unsigned i = 0; i < recorded && i < RECORD_VIOLATION_MAX; i++)
+		if (rule_status(record->violations[i].rule) != STATUS_POLICY_BLOCKED)
+			total -= record->violations[i].count;
+	return total;
+}
+
 /* Under `log` the run's own status hides violations; the sentence does not. */
 static void append_logged(struct text *text, const struct run_record *record, const struct verdict_outcome *outcome)
 {
 	const struct record_failure *first = outcome->first;
 	if (!first || first->rule == outcome->rule || rule_status(first->rule) != STATUS_POLICY_BLOCKED)
 		return;
-	unsigned total = atomic_load(&record->violation_total);
+	unsigned total = count_logged(record);
 	text_printf(text, "; %u violation%s logged, first: ", total, total == 1 ? "" : "s");
 	append_violation(text, first);
 }
