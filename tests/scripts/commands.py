@@ -304,7 +304,7 @@ def completions(*words):
 	"""
 	path = os.path.join(ROOT, "man", "bailiff.bash-completion")
 	done = subprocess.run(["bash", "-c", script, "bash", path, BAILIFF, *words], cwd=SCRATCH, capture_output=True, text=True, check=False)
-	return done.stdout.split()
+	return [line for line in done.stdout.split("\n") if line]
 
 
 def check_completion():
@@ -316,6 +316,8 @@ def check_completion():
 	same("completion: values", completions("run", "--on-violation", "d"), ["deny"])
 	same("completion: shipped policies, and nothing else", completions("run", "-p", "git-r"), ["git-read"])
 	ok("check_me.json" in completions("explain", write("check_me.json", "{}") and "check_m"), "completion: verdicts", completions("explain", "check_m"))
+	write("two words.json", "{}")
+	same("completion: a name with a blank", completions("explain", "two"), ["two words.json"])
 	ok("cat" in completions("run", "-p", "default", "ca"), "completion: commands to run", completions("run", "-p", "default", "ca")[:9])
 
 
