@@ -72,8 +72,6 @@ static long call_msgsnd(long id)
 
 static long call_msgrcv(long id)
 {
-	if (id >= 0 && call_msgsnd(id) < 0)
-		return -1;
 	return syscall(SYS_msgrcv, id, &letter, sizeof(letter.text), 0, IPC_NOWAIT);
 }
 
@@ -110,6 +108,13 @@ static const struct call_row {
 	{"mq_unlink", FAMILY_QUEUE, call_mq_unlink},
 };
 
+static long queue_with_letter(void)
+{
+	long id = syscall(SYS_msgget, IPC_PRIVATE, IPC_CREAT | 0600);
+
+	return id < 0 || call_msgsnd(id) < 0 ? -1 : id;
+}
+
 static long object_make(enum family family)
 {
 	if (family == FAMILY_SHM)
@@ -117,7 +122,7 @@ static long object_make(enum family family)
 	if (family == FAMILY_SEM)
 		return syscall(SYS_semget, IPC_PRIVATE, 1, IPC_CREAT | 0600);
 	if (family == FAMILY_MSG)
-		return syscall(SYS_msgget, IPC_PRIVATE, IPC_CREAT | 0600);
+		return queue_with_letter();
 	if (family == FAMILY_QUEUE)
 		return syscall(SYS_mq_open, queue_name, O_RDWR | O_CREAT, 0600, NULL);
 	return 0;

@@ -101,8 +101,9 @@ static void server_note(const struct server *server, int index, const char *log_
 	char buffer[256];
 	int fd = server->sockets[index].fd, log;
 
+	/* A connection stays open until this server ends, so that a client may go on to send. */
 	if (server->types[index] == SOCK_STREAM)
-		close(accept(fd, NULL, NULL));
+		accept(fd, NULL, NULL);
 	else if (recv(fd, buffer, sizeof(buffer), MSG_DONTWAIT) < 0)
 		return;
 	log = open(log_path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0666);

@@ -199,7 +199,7 @@ static int play_say_then_sleep(char **words)
 
 static int deeper(long count, const char *path)
 {
-	volatile char block[64];
+	volatile char block[8];
 	int result;
 
 	block[0] = (char)count;
