@@ -82,9 +82,11 @@ static const char *const odd[] = {
 	"{}",
 	"[]",
 	"null",
-	"{\"summary\":7,\"first_failure\":[1,2],\"exit\":\"x\",\"usage\":null,\"output\":3,\"violations\":{\"recorded\":7},\"notes\":\"n\"}",
-	"{\"first_failure\":{\"policy\":{},\"considered\":[1,null,\"x\",{}],\"operation\":[],\"path\":\"p\",\"process\":{\"argv\":{\"a\":1},"
-	"\"ancestry\":[[],{}]},\"suggestions\":[7,{}],\"chain\":[1],\"answered\":5},\"violations\":{\"total\":-1,\"recorded\":[1,2,3,4,5,6]}}",
+	"{\"summary\":7,\"first_failure\":[1,2],\"exit\":\"x\",\"usage\":null,\"output\":3,"
+	"\"violations\":{\"recorded\":7},\"notes\":\"n\"}",
+	"{\"first_failure\":{\"policy\":{},\"considered\":[1,null,\"x\",{}],\"operation\":[],\"path\":\"p\","
+	"\"process\":{\"argv\":{\"a\":1},\"ancestry\":[[],{}]},\"suggestions\":[7,{}],\"chain\":[1],\"answered\":5},"
+	"\"violations\":{\"total\":-1,\"recorded\":[1,2,3,4,5,6]}}",
 	"{\"usage\":{\"wall_ms\":1e308,\"cpu_ms\":-1e308,\"peak_memory_bytes\":1e300,\"left_running\":{\"total\":1e99,\"recorded\":[{}]}}}",
 };
 
@@ -104,8 +106,8 @@ static const char *const hostile[] = {
 	"{\"first_failure\":{\"rule\":\"%s\",\"answered\":\"%s\",\"kernel_would\":\"%s\",\"chain\":[\"%s\"]}}",
 	"{\"first_failure\":{\"policy\":{\"file\":\"%s\",\"pointer\":\"%s\"}}}",
 	"{\"first_failure\":{\"considered\":[{\"file\":\"%s\",\"entry\":\"%s\",\"why\":\"%s\"}]}}",
-	"{\"first_failure\":{\"rule\":\"policy_blocked_read\",\"operation\":{\"syscall\":\"%s\",\"access\":\"%s\",\"target\":\"%s\",\"host\":\"%s\",\"flags\":\"%s\"}}}",
-	"{\"first_failure\":{\"rule\":\"policy_blocked_read\",\"path\":{\"given\":\"%s\",\"resolved\":\"x%s\"}}}",
+	"{\"first_failure\":{\"rule\":\"policy_blocked\",\"operation\":{\"syscall\":\"%s\",\"access\":\"%s\",\"target\":\"%s\",\"host\":\"%s\",\"flags\":\"%s\"}}}",
+	"{\"first_failure\":{\"rule\":\"policy_blocked\",\"path\":{\"given\":\"%s\",\"resolved\":\"x%s\"}}}",
 	"{\"first_failure\":{\"process\":{\"exe\":\"%s\",\"cwd\":\"%s\",\"argv\":[\"%s\"],\"ancestry\":[{\"exe\":\"%s\"}]}}}",
 	"{\"first_failure\":{\"suggestions\":[{\"pointer\":\"%s\",\"value\":\"%s\",\"opens\":\"%s\"}]}}",
 	"{\"notes\":[{\"text\":\"%s\"}],\"usage\":{\"left_running\":{\"total\":1,\"recorded\":[{\"comm\":\"%s\"}]}}}",

@@ -41,9 +41,11 @@ static int apply_list(void *settings, const struct option_use *use, struct error
 }
 
 static const struct option_row rows[] = {
-	{ "policy", 'p', "FILE|NAME", "the policy: a file (with a / or ending in .json) or a shipped one [default]", apply_policy, 0 },
+	{ "policy", 'p', "FILE|NAME", "the policy: a file (with a / or ending in .json) or a shipped one [default]",
+	  apply_policy, 0 },
 	{ "script", 0, "FILE", "what ${SCRIPT} means in the policy", apply_script, 0 },
-	{ "read", 0, "PATTERN", "as if the policy allowed reading what matches (repeatable, as the next six)", apply_list, LIST_READ },
+	{ "read", 0, "PATTERN", "as if the policy allowed reading what matches (repeatable, as the next six)",
+	  apply_list, LIST_READ },
 	{ "write", 0, "PATTERN", "the same for writing", apply_list, LIST_WRITE },
 	{ "execute", 0, "PATTERN", "the same for executing", apply_list, LIST_EXECUTE },
 	{ "deny", 0, "PATTERN", "as if it refused what matches", apply_list, LIST_DENY },
@@ -60,7 +62,8 @@ const struct command check_command = {
 	.name = "check",
 	.synopsis = synopsis,
 	.summary = "Tell what a policy says about single operations, or about what a verdict has recorded. Nothing is run.",
-	.details = "KIND is read, write, execute or stat (OBJECT is a path), connect or bind (an address), or syscall (a name).\n"
+	.details = "KIND is read, write, execute or stat (OBJECT is a path), connect or bind (an address), or syscall (a "
+		   "name).\n"
 		   "A verdict (a file ending in .json, or - for standard input) gives one line for each recorded violation.\n"
 		   "Each line is \"allowed\", or \"blocked RULE FILE:LINE\". Exit: 0 all allowed, 122 any blocked.\n",
 	.options = rows,

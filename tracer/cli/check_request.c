@@ -215,16 +215,12 @@ static enum rule_id rule_by_name(const char *name)
 
 static unsigned access_bits(const char *text)
 {
-	static const struct {
-		const char *name;
-		unsigned bit;
-	} names[] = { { "read", ACCESS_READ }, { "write", ACCESS_WRITE }, { "execute", ACCESS_EXECUTE }, { "stat", ACCESS_STAT } };
 	unsigned access = 0;
 	while (text && *text) {
 		size_t length = strcspn(text, ",");
-		for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-			if (strlen(names[i].name) == length && memcmp(names[i].name, text, length) == 0)
-				access |= names[i].bit;
+		for (size_t i = 0; i < KIND_COUNT; i++)
+			if (strlen(kinds[i].name) == length && memcmp(kinds[i].name, text, length) == 0)
+				access |= kinds[i].access;
 		text += length + (text[length] == ',');
 	}
 	return access;
@@ -267,7 +263,8 @@ static bool replay_address(const struct policy *policy, const cJSON *violation, 
 		address.transport = TRANSPORT_TCP;
 	if (transport && strcmp(transport, "udp") == 0)
 		address.transport = TRANSPORT_UDP;
-	struct decision decision = rule == RULE_BLOCKED_BIND ? decide_bind(policy, &address) : decide_connect(policy, &address);
+	bool binds = rule == RULE_BLOCKED_BIND;
+	struct decision decision = binds ? decide_bind(policy, &address) : decide_connect(policy, &address);
 	fill_reply(reply, &decision, rule);
 	return true;
 }

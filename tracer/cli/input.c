@@ -29,7 +29,8 @@ static int read_all(int fd, struct text *text, struct error *error)
 
 static int open_input(const char *path, struct error *error)
 {
-	int fd = strcmp(path, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	bool is_stdin = strcmp(path, "-") == 0;
+	int fd = is_stdin ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3) : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	return fd < 0 ? error_system(error, errno, "%s", path) : fd;
 }
 

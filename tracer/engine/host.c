@@ -257,11 +257,13 @@ static const struct probe {
 } probes[] = {
 	{ "procfs", true, probe_procfs, "/proc is readable", "no run can be enforced: mount /proc" },
 	{ "ptrace", true, probe_ptrace, "a child can be seized with every option", "no run can be enforced" },
-	{ "seccomp-trace", true, probe_seccomp_trace, "a filter stops a call and the stop tells which", "no run can be enforced" },
+	{ "seccomp-trace", true, probe_seccomp_trace, "a filter stops a call and the stop tells which",
+	  "no run can be enforced" },
 	{ "process_vm_readv", true, probe_read_memory, "a child's memory can be read", "no run can be enforced" },
 	{ "user notification", true, probe_listener, "bailiff holds the one listener of the run",
 	  "no run can be enforced: a program could make a listener of its own, which outranks every stop" },
-	{ "openat2", true, probe_openat2, "a path can be opened without following a link", "no run can be enforced (Linux 5.6 has it)" },
+	{ "openat2", true, probe_openat2, "a path can be opened without following a link",
+	  "no run can be enforced (Linux 5.6 has it)" },
 	{ "pidfd_getfd", false, probe_pidfd_getfd, "descriptors can be fetched", "not needed" },
 };
 
@@ -281,7 +283,8 @@ static void run_probe(struct host_report *report, const struct probe *probe)
 	if (answer.number == 0)
 		snprintf(layer->detail, sizeof(layer->detail), "%s", probe->works);
 	else
-		snprintf(layer->detail, sizeof(layer->detail), "%s: %s; %s", answer.step, errno_text(answer.number), probe->fails);
+		snprintf(layer->detail, sizeof(layer->detail), "%s: %s; %s", answer.step, errno_text(answer.number),
+			 probe->fails);
 }
 
 /* ---- what is only read ---- */
@@ -329,7 +332,9 @@ static void add_yama(struct host_report *report)
 	};
 	int scope = report->yama_scope;
 	struct host_layer *layer = new_layer(report, "yama", false, scope <= 1);
-	const char *detail = scope >= 0 && scope <= 3 ? meaning[scope] : scope < 0 ? "not there: nothing is restricted" : "unknown scope";
+	const char *detail = scope < 0 ? "not there: nothing is restricted" : "unknown scope";
+	if (scope >= 0 && scope <= 3)
+		detail = meaning[scope];
 	snprintf(layer->detail, sizeof(layer->detail), "%s", detail);
 }
 

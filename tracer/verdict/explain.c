@@ -142,9 +142,11 @@ static void policy_line(const struct page *page, const cJSON *failure)
 static void call_line(const struct page *page, const cJSON *operation)
 {
 	const char *call = json_string(operation, "syscall"), *access = json_string(operation, "access");
-	const char *parts[] = { call, call && access && strcmp(call, access) == 0 ? NULL : access, json_string(operation, "flags") };
 	if (!call && !access)
 		return;
+	if (call && access && strcmp(call, access) == 0)
+		access = NULL;
+	const char *parts[] = { call, access, json_string(operation, "flags") };
 	bool first = true;
 	label(page, "call");
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
@@ -285,7 +287,8 @@ static const char *without_suggestion(const cJSON *failure)
 	if (!rule_starts(failure, "policy_blocked"))
 		return "";
 	if (pointer && strstr(pointer, "/deny/"))
-		return "\nAn entry that denies beats every entry that allows: to let this pass it has to go, or to become narrower.\n";
+		return "\nAn entry that denies beats every entry that allows: to let this pass it has to go, or to become "
+		       "narrower.\n";
 	return "\nNo entry in a policy is known that would open exactly this.\n";
 }
 
