@@ -7,11 +7,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -348,6 +353,61 @@ static void test_part_of_it(void)
 	tap_number(entries(), before, "and nothing is left of the new one");
 }
 
+/* From here on O_TMPFILE fails as it does where the file system has no unnamed files. */
+static bool refuse_unnamed_files(void)
+{
+	const unsigned unnamed = O_TMPFILE & ~O_DIRECTORY;
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_openat, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[2])),
+		BPF_JUMP(BPF_JMP | BPF_JSET | BPF_K, unnamed, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EOPNOTSUPP),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { .len = sizeof(code) / sizeof(*code), .filter = code };
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* In a child: 0, or the number of the step that went wrong. */
+static int without_unnamed_files(void)
+{
+	struct verdict_output output;
+	struct rlimit unlimited, small;
+	int before = entries();
+	if (!refuse_unnamed_files())
+		return 1;
+	if (verdict_output_open("named.json", &output, NULL) != 0 || entries() != before + 1 || content("named.json"))
+		return 2;
+	verdict_output_discard(&output);
+	if (entries() != before)
+		return 3;
+	getrlimit(RLIMIT_FSIZE, &unlimited);
+	small = (struct rlimit){ .rlim_cur = 10, .rlim_max = unlimited.rlim_max };
+	signal(SIGXFSZ, SIG_IGN);
+	if (verdict_output_open("named.json", &output, NULL) != 0)
+		return 4;
+	setrlimit(RLIMIT_FSIZE, &small);
+	int result = verdict_output_write(&output, verdict, strlen(verdict), NULL);
+	setrlimit(RLIMIT_FSIZE, &unlimited);
+	if (result != -EFBIG || entries() != before)
+		return 5;
+	if (verdict_output_open("named.json", &output, NULL) != 0 || verdict_output_write(&output, verdict, strlen(verdict), NULL) != 0)
+		return 6;
+	return entries() == before + 1 && strcmp(content("named.json"), verdict) == 0 ? 0 : 7;
+}
+
+static void test_without_unnamed_files(void)
+{
+	fflush(stdout);
+	pid_t child = fork();
+	if (child == 0)
+		_exit(without_unnamed_files());
+	int status = -1;
+	waitpid(child, &status, 0);
+	tap_number(status, 0, "without unnamed files a dot name is used, and never left behind");
+}
+
 static void test_zeroed(void)
 {
 	struct verdict_output output = { 0 };
@@ -376,6 +436,7 @@ int main(void)
 	test_fifo();
 	test_devices();
 	test_part_of_it();
+	test_without_unnamed_files();
 	test_zeroed();
 	test_folder_that_moves(folder);
 	char *remove = text_format("rm -rf %s", folder);
