@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 BAILIFF = os.environ.get("B", os.path.join(ROOT, "build", "bailiff"))
@@ -50,7 +51,7 @@ def long_options(page):
 
 
 def help_text(command):
-	return subprocess.run([BAILIFF, command, "--help"], check=True, capture_output=True, text=True).stdout
+	return subprocess.run([BAILIFF, "help", command], check=True, capture_output=True, text=True).stdout
 
 
 def check_options(page):
@@ -137,6 +138,20 @@ def check_policy_keys(page):
 	compare("limits of a policy", item_words(section(page, "LIMITS"), "Cm"), schema_keys(schema, "limits"))
 
 
+def check_examples(page):
+	"""Every policy that the page shows is one."""
+	blocks = re.findall(r"^\.Bd -literal.*\n(\{\n(?:.*\n)*?\})\n", page, re.M)
+	problems = [] if len(blocks) > 1 else ["no policies found in the page"]
+	with tempfile.TemporaryDirectory(dir=os.environ.get("S")) as folder:
+		for block in blocks:
+			path = os.path.join(folder, "example.json")
+			with open(path, "w", encoding="utf-8") as file:
+				file.write(block.replace("\\e", "\\"))
+			done = subprocess.run([BAILIFF, "policy", "validate", path], capture_output=True, text=True, check=False)
+			problems += [done.stderr.strip()] if done.returncode else []
+	report("policies in the page are valid", problems)
+
+
 def main():
 	bailiff, policy, verdict = (read("man", f"bailiff{name}") for name in (".1", "-policy.5", "-verdict.5"))
 	check_options(bailiff)
@@ -145,6 +160,7 @@ def main():
 	check_switchable(policy)
 	check_verdict_keys(verdict)
 	check_policy_keys(policy)
+	check_examples(policy)
 	print(f"1..{count}")
 	return 1 if failed else 0
 
