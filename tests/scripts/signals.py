@@ -133,14 +133,21 @@ def state_of(pid):
 
 
 def inherited_dispositions():
-	def ignore_and_block():
+	def ignore():
 		signal.signal(signal.SIGCHLD, signal.SIG_IGN)
 		signal.signal(signal.SIGPIPE, signal.SIG_IGN)
+
+	def block():
 		signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD, signal.SIGTERM, signal.SIGALRM, signal.SIGUSR1})
 
-	folder = fresh("inherited")
-	code, stdout, stderr = finish(start(folder, ["/bin/sh", "-c", "sleep 0.1 & wait $!; echo $?"], preexec_fn=ignore_and_block))
-	tap.equal("started with SIGCHLD ignored and signals blocked", (code, stdout), (0, b"0\n"), stderr)
+	for name, prepare in (("ignored", ignore), ("blocked", block)):
+		command = ["/bin/sh", "-c", "/bin/echo child; echo ended"]
+		done = subprocess.run(command, env=ENVIRONMENT, preexec_fn=prepare, capture_output=True, timeout=10, check=False)
+		code, stdout, stderr = finish(start(fresh(name), command, preexec_fn=prepare), 10)
+		tap.equal(f"started with SIGCHLD {name}, as without bailiff", (code, stdout), (done.returncode, done.stdout), stderr)
+	folder = fresh("wall")
+	code, _, stderr = finish(start(folder, ["/bin/sleep", "30"], options=["--wall", "500ms"], preexec_fn=block), 10)
+	tap.equal("started with SIGALRM blocked, the wall limit fires", (code, verdict(folder)["rule"]), (124, "timeout_wall"), stderr)
 
 
 def children_it_did_not_make():
