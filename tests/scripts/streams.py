@@ -80,13 +80,14 @@ def one_file():
 	tap.equal("and the verdict says that it was one", verdict(folder).get("output", {}).get("one_stream"), True, verdict(folder))
 
 
-def terminal():
-	"""On a terminal, without --json, the verdict is in words; what a target calls itself cannot move the cursor."""
+def on_a_terminal(*options):
+	"""(exit status, what standard error said) of a run that is blocked at a file with a nasty name."""
 	folder = fresh("terminal")
-	master, slave = pty.openpty()
-	with open(os.path.join(folder, "secret\x1b]0;title\x07"), "w", encoding="utf-8"):
+	name = "secret\x1b]0;title\x07"
+	with open(os.path.join(folder, name), "w", encoding="utf-8"):
 		pass
-	process = subprocess.Popen([BAILIFF, "run", "--", "/bin/cat", "secret\x1b]0;title\x07"], cwd=folder, env=dict(ENVIRONMENT, TERM="dumb"),
+	master, slave = pty.openpty()
+	process = subprocess.Popen([BAILIFF, "run", *options, "--", "/bin/cat", name], cwd=folder, env=dict(ENVIRONMENT, TERM="dumb"),
 		stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=slave, start_new_session=True)
 	os.close(slave)
 	text = b""
@@ -95,10 +96,19 @@ def terminal():
 			text += block
 	except OSError:
 		pass
-	code = process.wait()
+	os.close(master)
+	return process.wait(), text
+
+
+def terminal():
+	"""On a terminal the verdict is in words unless --json is given; a name cannot move the cursor in either."""
+	code, text = on_a_terminal()
 	tap.equal("a blocked run on a terminal: exit 122", code, 122, text)
-	tap.ok("the verdict is in words there", b"policy_blocked_read" in text and not text.startswith(b"{"), text)
+	tap.ok("the verdict is in words there", b"policy_blocked_read" in text and b'"schema"' not in text, text)
 	tap.ok("no control sequence of the target's reaches the terminal", b"\x1b]" not in text and b"\x07" not in text, text)
+	code, text = on_a_terminal("--json")
+	tap.ok("--json: the last line is the verdict", text.rstrip().splitlines()[-1].startswith(b'{"schema":"bailiff.verdict/1"'), text)
+	tap.ok("--json: no control sequence reaches the terminal", b"\x1b]" not in text and b"\x07" not in text, text)
 
 
 live()
