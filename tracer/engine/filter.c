@@ -3,6 +3,7 @@
 #include "base/cleanup.h"
 #include "base/syscalls.h"
 #include "base/text.h"
+#include "tracee/page.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -25,9 +26,11 @@ struct check {
 };
 
 #define LOW_WORD 0xffffffffu
+#define ADDRESS_BITS UINT64_C(0x01ffffffffffffff) /* without the bits that a tagged address may carry */
 #define IS(index, value)         { (index), SCMP_CMP_MASKED_EQ, LOW_WORD, (value) }
 #define BIT(index, bit)          { (index), SCMP_CMP_MASKED_EQ, (bit), (bit) }
 #define NIBBLE(index, value)     { (index), SCMP_CMP_MASKED_EQ, 0xf, (value) }
+#define IN_PAGE(index)           { (index), SCMP_CMP_MASKED_EQ, ADDRESS_BITS & ~(uint64_t)(PAGE_END - 1), 0 }
 #define NOT_ZERO(index)          { (index), SCMP_CMP_NE, 0, 0 }
 #define ABOVE(index, value)      { (index), SCMP_CMP_GT, (value), 0 }
 
@@ -84,6 +87,15 @@ static const struct check checks[] = {
 	{ "ioctl", STOP, 0, 1, { IS(1, 0x401c5820) } }, /* FS_IOC_FSSETXATTR */
 	{ "ioctl", STOP, 0, 1, { IS(1, 0x40087602) } }, /* FS_IOC_SETVERSION */
 
+	/* The sealed page is reached by no range that starts at or above its end: no call may start below. */
+	{ "munmap", ANSWER, EPERM, 1, { IN_PAGE(0) } },
+	{ "mprotect", ANSWER, EPERM, 1, { IN_PAGE(0) } },
+	{ "pkey_mprotect", ANSWER, EPERM, 1, { IN_PAGE(0) } },
+	{ "madvise", ANSWER, EPERM, 1, { IN_PAGE(0) } },
+	{ "mremap", ANSWER, EPERM, 1, { IN_PAGE(0) } },
+	{ "mremap", ANSWER, EPERM, 2, { BIT(3, 2), IN_PAGE(4) } },     /* MREMAP_FIXED */
+	{ "mmap", ANSWER, EPERM, 2, { IN_PAGE(0), BIT(3, 0x10) } },    /* MAP_FIXED; NOREPLACE replaces nothing */
+
 	{ "seccomp", STOP, 0, 2, { IS(0, 1), BIT(1, SECCOMP_FILTER_FLAG_NEW_LISTENER) } },
 
 	/* A tracee that is not dumpable would be unreadable to an unprivileged supervisor: said to be done, and not done. */
@@ -110,7 +122,7 @@ static scmp_filter_ctx filter_new(uint32_t default_action)
 	return context;
 }
 
-static int add_gate_rules(scmp_filter_ctx context)
+static int add_gate_rules(scmp_filter_ctx context, uint64_t nonce)
 {
 	size_t count;
 	const struct syscall_row *rows = syscall_rows(&count);
@@ -121,7 +133,7 @@ static int add_gate_rules(scmp_filter_ctx context)
 		if (failed)
 			return failed;
 	}
-	return seccomp_rule_add(context, SCMP_ACT_NOTIFY, SYSCALL_INJECT, 0);
+	return seccomp_rule_add(context, SCMP_ACT_NOTIFY, SYSCALL_INJECT, 1, SCMP_CMP64(0, SCMP_CMP_EQ, nonce));
 }
 
 /* fork in "syscalls.deny" means every way to make a process, as its reader expects: libc's fork() is a clone. */
@@ -200,12 +212,12 @@ static int export_program(scmp_filter_ctx context, struct sock_fprog *program)
 	return pread(fd, program->filter, bytes, 0) == (ssize_t)bytes ? 0 : -EIO;
 }
 
-static int build_gate(struct sock_fprog *program)
+static int build_gate(uint64_t nonce, struct sock_fprog *program)
 {
 	scmp_filter_ctx context = filter_new(SCMP_ACT_ERRNO(ENOSYS));
 	if (!context)
 		return -ENOMEM;
-	int failed = add_gate_rules(context);
+	int failed = add_gate_rules(context, nonce);
 	if (!failed)
 		failed = export_program(context, program);
 	seccomp_release(context);
@@ -227,7 +239,7 @@ static int build_rules(const struct policy *policy, struct filter_needs needs, s
 int filter_build(const struct policy *policy, struct filter_needs needs, struct filter *filter, struct error *error)
 {
 	memset(filter, 0, sizeof(*filter));
-	int failed = build_gate(&filter->gate);
+	int failed = build_gate(needs.nonce, &filter->gate);
 	if (!failed)
 		failed = build_rules(policy, needs, &filter->rules);
 	if (failed) {

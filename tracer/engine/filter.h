@@ -8,6 +8,7 @@
 #include <linux/filter.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 /* Two programs, installed one after the other; the kernel takes the more restrictive answer of both:
  *     gate    allowlist: a number without a row in syscalls.def answers ENOSYS
@@ -20,6 +21,7 @@ struct filter {
 struct filter_needs {
 	bool metadata;  /* calls that read metadata by name stop as well */
 	bool identity;  /* set*id calls stop: the target runs as root and may change who it is */
+	uint64_t nonce; /* first argument of the injection call; without it that number is ENOSYS */
 };
 
 int filter_build(const struct policy *policy, struct filter_needs needs, struct filter *filter, struct error *error);

@@ -334,5 +334,10 @@ struct resume handle_file_setattr(struct stop *stop)
 	auto_object struct object object = { .fd = -1 };
 	if (!named(stop, false, &object, &resume))
 		return resume;
-	return answer_of(syscall(stop->row->number, object.fd, "", attributes, size, AT_EMPTY_PATH));
+	char path[PATH_MAX];
+	auto_fd int folder = -1;
+	failed = object_any_path(&object, path, &folder);
+	if (failed)
+		return resume_answer(failed);
+	return answer_of(syscall(stop->row->number, AT_FDCWD, path, attributes, size, object.is_link ? AT_SYMLINK_NOFOLLOW : 0));
 }

@@ -149,30 +149,60 @@ struct resume handle_statfs(struct stop *stop)
 
 /* ---- extended attributes ------------------------------------------------------------------------------------------ */
 
-/* getxattrat's buffer lies in a struct; there the plain call is the one that programs fall back to. */
+/* Where a call wants the value: getxattrat keeps address and size in a struct (Linux 6.13). */
+static int value_buffer(struct stop *stop, unsigned name_argument, tracee_address *buffer, size_t *size)
+{
+	const uint64_t *args = stop->call.args;
+	struct { uint64_t value; uint32_t size, flags; } packed = { args[name_argument + 1], 0, 0 };
+	*size = args[name_argument + 2];
+	if (stop->row->roles.flags) {
+		if (*size < sizeof(packed))
+			return -EINVAL;
+		if (*size > sizeof(packed))
+			return -E2BIG;
+		int failed = memory_read(stop->task->tid, tracee_address_of(args[name_argument + 1]), &packed, sizeof(packed));
+		if (failed)
+			return failed;
+		if (packed.flags)
+			return -EINVAL;
+		*size = packed.size;
+	}
+	*buffer = tracee_address_of(packed.value);
+	if (*size > XATTR_SIZE_MAX)
+		*size = XATTR_SIZE_MAX;
+	return 0;
+}
+
+static struct resume read_attribute(struct stop *stop, const struct object *object, const char *name, tracee_address buffer, size_t size)
+{
+	char path[PATH_MAX];
+	auto_fd int folder = -1;
+	int failed = object_any_path(object, path, &folder);
+	if (failed)
+		return resume_answer(failed);
+	auto_free char *value = memory_zeroed(size + 1, 1);
+	ssize_t length = object->is_link ? lgetxattr(path, name, value, size) : getxattr(path, name, value, size);
+	if (length < 0)
+		return resume_answer(-errno);
+	failed = size ? memory_write(stop->task->tid, buffer, value, (size_t)length) : 0;
+	return failed == -ESRCH ? resume_nothing() : resume_answer(failed ? failed : length);
+}
+
 struct resume handle_getxattr(struct stop *stop)
 {
-	const unsigned name_argument = stop->row->roles.path, value_argument = name_argument + 1, size_argument = name_argument + 2;
+	const unsigned name_argument = stop->row->roles.flags ? 3 : stop->row->roles.path;
 	struct resume resume;
-	if (stop->row->roles.dirfd)
-		return resume_answer(-ENOSYS);
-	char name[XATTR_NAME_MAX + 1], path[PATH_MAX];
+	tracee_address buffer;
+	size_t size;
+	char name[XATTR_NAME_MAX + 1];
 	ssize_t length = memory_read_string(stop->task->tid, tracee_address_of(stop->call.args[name_argument]), name, sizeof(name));
 	if (length <= 0)
 		return length == -ESRCH ? resume_nothing() : resume_answer(length == -EFAULT ? -EFAULT : -ERANGE);
-	auto_object struct object object = { .fd = -1 };
-	auto_fd int folder = -1;
-	if (!metadata_object(stop, &object, &resume))
-		return resume;
-	int failed = object_any_path(&object, path, &folder);
+	int failed = value_buffer(stop, name_argument, &buffer, &size);
 	if (failed)
-		return resume_answer(failed);
-	size_t size = stop->call.args[size_argument] > XATTR_SIZE_MAX ? XATTR_SIZE_MAX : stop->call.args[size_argument];
-	auto_free char *value = memory_zeroed(size + 1, 1);
-	length = object.is_link ? lgetxattr(path, name, value, size) : getxattr(path, name, value, size);
-	if (length < 0)
-		return resume_answer(-errno);
-	return size == 0 ? resume_answer(length) : write_back(stop, value_argument, value, (size_t)length, length);
+		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+	auto_object struct object object = { .fd = -1 };
+	return metadata_object(stop, &object, &resume) ? read_attribute(stop, &object, name, buffer, size) : resume;
 }
 
 struct resume handle_listxattr(struct stop *stop)
@@ -207,7 +237,12 @@ struct resume handle_file_getattr(struct stop *stop)
 	if (!metadata_object(stop, &object, &resume))
 		return resume;
 	memset(attributes, 0, sizeof(attributes));
-	if (syscall(stop->row->number, object.fd, "", attributes, size, AT_EMPTY_PATH) != 0)
+	char path[PATH_MAX];
+	auto_fd int folder = -1;
+	int failed = object_any_path(&object, path, &folder);
+	if (failed)
+		return resume_answer(failed);
+	if (syscall(stop->row->number, AT_FDCWD, path, attributes, size, object.is_link ? AT_SYMLINK_NOFOLLOW : 0) != 0)
 		return resume_answer(-errno);
 	return write_back(stop, ATTRIBUTES, attributes, size, 0);
 }

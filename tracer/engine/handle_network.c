@@ -3,6 +3,7 @@
 #include "engine/sockets.h"
 
 #include "base/text.h"
+#include "engine/pin.h"
 #include "tracee/memory.h"
 
 #include <errno.h>
@@ -14,9 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 
-enum { SOCKADDR_BYTES = sizeof(struct sockaddr_storage), DNS_PORT = 53, BATCH_MAX = 1024 };
+enum { SOCKADDR_BYTES = sizeof(struct sockaddr_storage), DNS_PORT = 53 };
 
 enum purpose { PURPOSE_CONNECT, PURPOSE_SEND, PURPOSE_BIND };
 
@@ -27,7 +29,7 @@ struct endpoint {
 		struct sockaddr_un local;
 		struct sockaddr_nl netlink;
 		unsigned char bytes[SOCKADDR_BYTES + 1];
-	} raw;
+	} raw; /* what the call gets, from the sealed page, where it is allowed */
 	size_t length;
 	int descriptor;
 	enum purpose purpose;
@@ -35,6 +37,7 @@ struct endpoint {
 	struct address address;
 	char text[ADDRESS_TEXT];
 	struct operation operation;
+	bool settle; /* nobody else is served until the call has left path look-up */
 };
 
 static const char *purpose_text(enum purpose purpose)
@@ -112,8 +115,29 @@ static bool read_unix_path(const struct endpoint *endpoint, char path[static siz
 	return true;
 }
 
+static bool put_unix_path(struct endpoint *endpoint, const char *path)
+{
+	size_t length = strlen(path);
+	if (length >= sizeof(endpoint->raw.local.sun_path))
+		return false;
+	memcpy(endpoint->raw.local.sun_path, path, length + 1);
+	endpoint->length = offsetof(struct sockaddr_un, sun_path) + length + 1;
+	return true;
+}
+
+/* The text that the kernel gets. The bytes lie in the sealed page. Links cannot be swapped under them: within the tree only
+ * the supervisor makes and moves names, and it serves nobody else until this call has left path look-up (settle). What a
+ * thread could still change by itself is its current directory and what its descriptor numbers mean: a name that depends on
+ * those becomes the canonical one. Otherwise it stays as written, since getsockname() returns it. */
+static bool settle_unix_path(struct endpoint *endpoint, const struct resolved *resolved, const char *given)
+{
+	endpoint->settle = true;
+	bool depends = given[0] != '/' || resolved->through_descriptor || resolved->by_descriptor;
+	return put_unix_path(endpoint, depends ? resolved->path : given) || (!depends && put_unix_path(endpoint, resolved->path));
+}
+
 /* Making a socket's name is a write there. */
-static struct resume bind_unix_path(struct stop *stop, const struct endpoint *endpoint, const char *path)
+static struct resume bind_unix_path(struct stop *stop, struct endpoint *endpoint, const char *path)
 {
 	struct subject subject = { .operation = { .list = LIST_COUNT } };
 	struct resume resume;
@@ -129,6 +153,8 @@ static struct resume bind_unix_path(struct stop *stop, const struct endpoint *en
 		return subject_walk_error(stop, &subject, ACCESS_WRITE);
 	if (!subject_allowed(stop, &subject, ACCESS_WRITE, &resume))
 		return resume;
+	if (!settle_unix_path(endpoint, resolved, path))
+		return resume_answer(-ENAMETOOLONG);
 	socket_remember(stop->supervisor, proc_socket_inode(stop->task->tid, endpoint->descriptor), resolved->path);
 	return resume_run();
 }
@@ -157,7 +183,11 @@ static struct resume reach_unix_path(struct stop *stop, struct endpoint *endpoin
 		return report_blocked(stop, &endpoint->operation);
 	}
 	struct resume resume = judge(stop, endpoint);
-	return resume.kind == RESUME_RUN && resolved.error ? resume_answer(-resolved.error) : resume;
+	if (resume.kind != RESUME_RUN)
+		return resume;
+	if (resolved.error)
+		return resume_answer(-resolved.error);
+	return settle_unix_path(endpoint, &resolved, path) ? resume_run() : resume_answer(-ENAMETOOLONG);
 }
 
 static struct resume judge_unix(struct stop *stop, struct endpoint *endpoint)
@@ -191,51 +221,80 @@ static struct resume judge_netlink(struct stop *stop, struct endpoint *endpoint)
 }
 
 /* A send to AF_UNSPEC, and a bind to it, mean AF_INET to the kernel (net/ipv4/udp.c, af_inet.c). */
-static void fold_unspecified(struct endpoint *endpoint)
+static int decode(struct endpoint *endpoint)
 {
-	if (endpoint->purpose != PURPOSE_CONNECT && endpoint->length >= sizeof(struct sockaddr_in) &&
-	    endpoint->raw.any.sa_family == AF_UNSPEC)
-		endpoint->raw.any.sa_family = AF_INET;
+	unsigned char bytes[SOCKADDR_BYTES];
+	memcpy(bytes, endpoint->raw.bytes, sizeof(bytes));
+	sa_family_t family = endpoint->raw.any.sa_family;
+	if (endpoint->purpose != PURPOSE_CONNECT && endpoint->length >= sizeof(struct sockaddr_in) && family == AF_UNSPEC)
+		((struct sockaddr *)bytes)->sa_family = AF_INET;
+	return address_decode(bytes, endpoint->length, endpoint->purpose != PURPOSE_BIND, &endpoint->address);
 }
 
+static bool is_other_family(const struct endpoint *endpoint)
+{
+	return endpoint->address.kind == ADDRESS_NONE || endpoint->address.kind == ADDRESS_OTHER;
+}
+
+/* RESUME_RUN: allowed, with the bytes in endpoint->raw. */
 static struct resume judge_endpoint(struct stop *stop, struct endpoint *endpoint)
 {
-	fold_unspecified(endpoint);
 	if (endpoint->length >= sizeof(sa_family_t) && endpoint->raw.any.sa_family == AF_NETLINK)
 		return judge_netlink(stop, endpoint);
-	bool destination = endpoint->purpose != PURPOSE_BIND;
-	int failed = address_decode(endpoint->raw.bytes, endpoint->length, destination, &endpoint->address);
+	int failed = decode(endpoint);
 	if (failed == -EAFNOSUPPORT && endpoint->address.kind == ADDRESS_NONE && endpoint->raw.any.sa_family == AF_UNSPEC)
 		return endpoint->purpose == PURPOSE_CONNECT ? resume_run() : resume_answer(-EAFNOSUPPORT); /* dissolves */
 	if (failed)
 		return resume_answer(failed);
-	socket_look(stop->task, endpoint->descriptor, &endpoint->facts);
-	endpoint->address.transport = socket_transport(&endpoint->facts);
-
-	switch (endpoint->address.kind) {
-	case ADDRESS_IPV4:
-	case ADDRESS_IPV6: break;
-	case ADDRESS_UNIX_PATH:
-	case ADDRESS_UNIX_ABSTRACT:
-	case ADDRESS_UNIX_UNNAMED: return judge_unix(stop, endpoint);
-	default:
+	if (is_other_family(endpoint)) {
 		endpoint->operation.access_text = purpose_text(endpoint->purpose);
 		endpoint->operation.target = "another address family";
 		return report_refused_quietly(stop, &endpoint->operation, EAFNOSUPPORT, "only IPv4, IPv6 and unix sockets are open");
 	}
+	socket_look(stop->task, endpoint->descriptor, &endpoint->facts);
+	endpoint->address.transport = socket_transport(&endpoint->facts);
+	if (endpoint->address.kind != ADDRESS_IPV4 && endpoint->address.kind != ADDRESS_IPV6)
+		return judge_unix(stop, endpoint);
 	struct resume resume = judge(stop, endpoint);
 	if (resume.kind == RESUME_RUN && endpoint->purpose == PURPOSE_BIND)
 		socket_remember(stop->supervisor, proc_socket_inode(stop->task->tid, endpoint->descriptor), NULL);
 	return resume;
 }
 
-static struct resume judge_argument(struct stop *stop, uint64_t address, int length, enum purpose purpose)
+/* The call goes on with the bytes that were decided, and their length. */
+static struct resume endpoint_pinned(struct stop *stop, const struct endpoint *endpoint, unsigned argument)
 {
+	stop->call.args[argument + 1] = endpoint->length;
+	if (endpoint->length == 0)
+		return resume_run();
+	struct resume resume = pin_address_argument(stop, argument, endpoint->raw.bytes, endpoint->length);
+	resume.settle = endpoint->settle;
+	return resume;
+}
+
+/* What is no socket has no address to be judged: the kernel's own errno. */
+static bool is_socket(struct stop *stop, struct resume *resume)
+{
+	int flags, descriptor = stop_int(stop, stop->row->roles.fd);
+	if (proc_socket_inode(stop->task->tid, descriptor))
+		return true;
+	*resume = resume_answer(proc_read_fd_flags(stop->task->tid, descriptor, &flags) == 0 && !(flags & O_PATH) ? -ENOTSOCK : -EBADF);
+	return false;
+}
+
+static struct resume judge_argument(struct stop *stop, unsigned argument, enum purpose purpose)
+{
+	struct resume resume;
+	if (!is_socket(stop, &resume))
+		return resume;
 	struct endpoint *endpoint = memory_zeroed(1, sizeof(*endpoint));
-	int failed = endpoint_read(stop, stop_int(stop, stop->row->roles.fd), address, length, purpose, endpoint);
-	struct resume resume = failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+	int failed = endpoint_read(stop, stop_int(stop, stop->row->roles.fd), stop->call.args[argument],
+				   (int)stop->call.args[argument + 1], purpose, endpoint);
+	resume = failed == -ESRCH ? resume_nothing() : resume_answer(failed);
 	if (!failed)
 		resume = judge_endpoint(stop, endpoint);
+	if (!failed && resume.kind == RESUME_RUN)
+		resume = endpoint_pinned(stop, endpoint, argument);
 	free(endpoint);
 	return resume;
 }
@@ -244,47 +303,80 @@ static struct resume judge_argument(struct stop *stop, uint64_t address, int len
 
 struct resume handle_connect(struct stop *stop)
 {
-	return judge_argument(stop, stop->call.args[1], (int)stop->call.args[2], PURPOSE_CONNECT);
+	return judge_argument(stop, 1, PURPOSE_CONNECT);
 }
 
 struct resume handle_bind(struct stop *stop)
 {
-	return judge_argument(stop, stop->call.args[1], (int)stop->call.args[2], PURPOSE_BIND);
+	return judge_argument(stop, 1, PURPOSE_BIND);
 }
 
 struct resume handle_sendto(struct stop *stop)
 {
-	return judge_argument(stop, stop->call.args[4], (int)stop->call.args[5], PURPOSE_SEND);
+	return judge_argument(stop, 4, PURPOSE_SEND);
 }
 
-/* A name longer than any address is cut by the kernel, not refused (net/socket.c, __copy_msghdr). */
-static struct resume judge_message(struct stop *stop, uint64_t header_address)
+/* The header and the name in one slot; what it points to otherwise (data, control) stays in the program's memory. */
+static struct resume message_pinned(struct stop *stop, const struct msghdr *header, const struct endpoint *endpoint,
+				    uint64_t sent_length_at)
+{
+	const uint64_t flags = stop->call.args[sent_length_at ? 3 : 2];
+	if (!pin_take(stop, sizeof(*header) + SOCKADDR_BYTES))
+		return resume_answer(-ENOBUFS);
+	struct msghdr decided = *header;
+	if (endpoint) {
+		memcpy(pin_bytes(stop, sizeof(decided)), endpoint->raw.bytes, endpoint->length);
+		decided.msg_name = (void *)pin_address(stop, sizeof(decided));
+		decided.msg_namelen = (socklen_t)endpoint->length;
+	}
+	memcpy(pin_bytes(stop, 0), &decided, sizeof(decided));
+	stop->task->pin.sent_length_at = sent_length_at;
+	const uint64_t args[6] = { stop->call.args[0], pin_address(stop, 0), flags };
+	struct resume resume = pin_call(stop, SYS_sendmsg, args);
+	resume.settle = endpoint && endpoint->settle;
+	return resume;
+}
+
+/* A header without a name is pinned as well: the name could be filled in meanwhile. A name longer than any address is cut by
+ * the kernel, not refused (net/socket.c, __copy_msghdr). */
+static struct resume judge_message(struct stop *stop, uint64_t header_address, uint64_t sent_length_at)
 {
 	struct msghdr header;
 	int failed = memory_read(stop->task->tid, tracee_address_of(header_address), &header, sizeof(header));
 	if (failed)
 		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
 	int length = (int)header.msg_namelen;
-	if (!header.msg_name || length == 0)
-		return resume_run(); /* connected */
+	if (!header.msg_name || length == 0) {
+		header.msg_name = NULL;
+		return message_pinned(stop, &header, NULL, sent_length_at);
+	}
 	if (length > SOCKADDR_BYTES)
 		length = SOCKADDR_BYTES;
-	return judge_argument(stop, (uint64_t)header.msg_name, length, PURPOSE_SEND);
+	struct endpoint *endpoint = memory_zeroed(1, sizeof(*endpoint));
+	failed = endpoint_read(stop, stop_int(stop, stop->row->roles.fd), (uint64_t)header.msg_name, length, PURPOSE_SEND, endpoint);
+	struct resume resume = failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+	if (!failed)
+		resume = judge_endpoint(stop, endpoint);
+	if (!failed && resume.kind == RESUME_RUN)
+		resume = message_pinned(stop, &header, endpoint, sent_length_at);
+	free(endpoint);
+	return resume;
 }
 
 struct resume handle_sendmsg(struct stop *stop)
 {
-	return judge_message(stop, stop->call.args[1]);
+	return judge_message(stop, stop->call.args[1], 0);
 }
 
-/* Every message of the batch: one that is refused refuses the call. */
+/* The first message alone, as one sendmsg: the call may always send fewer than it was given, and its callers go on with the
+ * rest. In place it cannot be pinned, since the kernel writes each length back into the batch. */
 struct resume handle_sendmmsg(struct stop *stop)
 {
 	unsigned count = (unsigned)stop->call.args[2];
-	struct resume resume = resume_run();
-	for (unsigned i = 0; i < count && i < BATCH_MAX && resume.kind == RESUME_RUN; i++)
-		resume = judge_message(stop, stop->call.args[1] + i * sizeof(struct mmsghdr));
-	return resume;
+	if (count == 0)
+		return resume_answer(0);
+	uint64_t batch = stop->call.args[1];
+	return judge_message(stop, batch, batch + offsetof(struct mmsghdr, msg_len));
 }
 
 /* listen on a socket that was never bound lets the kernel pick a port on every address: that is a bind. */

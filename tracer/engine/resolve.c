@@ -271,9 +271,22 @@ static int fill_object(int fd, struct resolved *resolved)
 	return 0;
 }
 
+/* Behind the links of a process outside the tree lies what that process has: nothing that a path could be judged by. The
+ * name itself, with all that follows, has to be listed. */
+static bool is_outsider(struct walk *walk)
+{
+	int pid = 0;
+	return sscanf(walk->current, "/proc/%d", &pid) == 1 && !supervisor_owns_process(walk->supervisor, pid) &&
+	       !supervisor_owns_thread(walk->supervisor, pid);
+}
+
 /* Follows a link whose target is an object, not a name. `last`: nothing is left behind it. 1 when the walk is done. */
 static int walk_magic(struct walk *walk, const char *component, bool last)
 {
+	if (is_outsider(walk)) {
+		walk_fail(walk, 0, component);
+		return 1;
+	}
 	if (++walk->followed > LINK_MAX_FOLLOWED)
 		return -ELOOP;
 	int fd = openat(walk->fd, component, O_PATH | O_CLOEXEC);
@@ -290,6 +303,7 @@ static int walk_magic(struct walk *walk, const char *component, bool last)
 		return failed ? failed : -ENOTDIR;
 	}
 	if (folder && !last) {
+		walk->resolved->through_descriptor = true;
 		walk_enter(walk, fd);
 		memcpy(walk->current, object.path, sizeof(walk->current));
 		return 0;

@@ -25,6 +25,7 @@ struct resolved {
 	bool by_descriptor;
 	bool unnamed;          /* a pipe, a socket, an anonymous inode: `path` holds the kernel's word for it */
 	bool deleted;          /* had a name once */
+	bool through_descriptor; /* a folder on the way was a magic link: the same text may mean another place soon */
 	pid_t holder;          /* whose descriptor, 0 where it is none */
 	int descriptor;        /* number in that process, -1 */
 

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "engine/handlers.h"
 #include "engine/identity.h"
+#include "engine/pin.h"
 #include "tracee/control.h"
 #include "tracee/wait.h"
 
@@ -17,7 +18,9 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { ENDED_EARLY_MAX = 64, WAKE_SIGNAL = SIGUSR1 };
@@ -166,13 +169,44 @@ static struct resume launch_stop(struct supervisor *supervisor, struct stop *sto
 	bool probe = stop->row && strcmp(stop->row->name, "mkdirat") == 0 && (int)stop->call.args[0] == LAUNCH_PROBE_ARGUMENT &&
 		     stop->call.args[1] == 0;
 	if (probe) {
-		supervisor->listener = launch_receive_listener(supervisor->launch);
-		return resume_answer(supervisor->listener >= 0 ? LAUNCH_PROBE_ANSWER : supervisor->listener);
+		supervisor->injector.listener = launch_receive_listener(supervisor->launch);
+		return resume_answer(supervisor->injector.listener >= 0 ? LAUNCH_PROBE_ANSWER : supervisor->injector.listener);
 	}
 	return stop->row && stop->row->handler == HANDLER_EXEC ? handle_stop(stop) : resume_run();
 }
 
-static void apply(struct task *task, struct resume resume)
+static int rewrite(struct task *task)
+{
+	int failed = registers_rewrite_call(task->tid, task->pin.number, task->pin.args, &task->pin.saved);
+	return failed ? failed : control_resume_to_exit(task->tid);
+}
+
+/* The call becomes the one that is answered with a descriptor. */
+static void deliver(struct supervisor *supervisor, struct task *task, const struct resume *resume)
+{
+	task->pin = (struct task_pin){ .active = true, .slot = PAGE_SLOT_NONE, .number = SYSCALL_INJECT,
+				       .args = { supervisor->injector.nonce } };
+	if (rewrite(task) == 0)
+		inject_answer(&supervisor->injector, task->tid, resume->descriptor, resume->descriptor_flags);
+	close(resume->descriptor);
+}
+
+/* Lets the call get past its path look-up before anything else is served: within the tree names are made and moved by the
+ * supervisor alone, so that nothing on the way can change while it waits here. A thread that sleeps interruptibly is behind
+ * the look-up (a full queue, a FIFO); a stuck file system is waited for no longer than a moment. */
+static void settle(pid_t tid)
+{
+	enum { LOOKS = 2000, LOOK_NS = 50 * 1000 };
+	const struct timespec pause = { .tv_nsec = LOOK_NS };
+	char state;
+	for (int i = 0; i < LOOKS && !wait_is_ready(tid); i++) {
+		if (proc_read_state(tid, &state) != 0 || state == 'S')
+			return;
+		nanosleep(&pause, NULL);
+	}
+}
+
+static void apply(struct supervisor *supervisor, struct task *task, struct resume resume)
 {
 	switch (resume.kind) {
 	case RESUME_NOTHING: return;
@@ -181,6 +215,12 @@ static void apply(struct task *task, struct resume resume)
 			control_resume(task->tid, 0);
 		return;
 	case RESUME_RUN: control_resume(task->tid, 0); return;
+	case RESUME_PINNED:
+		/* A thread that is gone gives its slot back at its end. */
+		if (rewrite(task) == 0 && resume.settle)
+			settle(task->tid);
+		return;
+	case RESUME_DELIVER: deliver(supervisor, task, &resume); return;
 	}
 }
 
@@ -190,7 +230,7 @@ static void on_seccomp_stop(struct supervisor *supervisor, struct task *task)
 	atomic_fetch_add_explicit(&supervisor->shared->stops, 1, memory_order_relaxed);
 	if (registers_read_call(task->tid, &stop.call) != 0)
 		return; /* killed meanwhile */
-	apply(task, task->launching ? launch_stop(supervisor, &stop) : handle_stop(&stop));
+	apply(supervisor, task, task->launching ? launch_stop(supervisor, &stop) : handle_stop(&stop));
 }
 
 /* Small memory of threads that ended before their parent's event told of them. */
@@ -239,6 +279,7 @@ static struct task *exec_caller(struct supervisor *supervisor, struct task *lead
 	bool process_ended;
 	if (leader->exiting)
 		supervisor->exiting_count--;
+	pin_release(supervisor, leader);
 	tasks_remove(supervisor->tasks, leader, &process_ended);
 	bug_unless(!process_ended);
 	tasks_rename(supervisor->tasks, caller, tid);
@@ -246,7 +287,9 @@ static struct task *exec_caller(struct supervisor *supervisor, struct task *lead
 	return caller;
 }
 
-static void on_exec(struct supervisor *supervisor, struct task *task, pid_t tid)
+static void handle_event(struct supervisor *supervisor, const struct wait_event *event, struct early_ends *early);
+
+static void on_exec(struct supervisor *supervisor, struct task *task, pid_t tid, struct early_ends *early)
 {
 	task = exec_caller(supervisor, task, tid);
 	struct stop stop = { .supervisor = supervisor, .task = task };
@@ -256,8 +299,20 @@ static void on_exec(struct supervisor *supervisor, struct task *task, pid_t tid)
 		supervisor->shared->start_ns = clock_now_ns();
 		tell_front(supervisor, MESSAGE_STARTED);
 	}
-	if (!verify_exec(&stop))
+	task->identity_valid = false; /* an execve computes capabilities anew */
+	if (verify_exec(&stop))
+		return;
+	struct wait_event other;
+	int failed = inject_page(&supervisor->injector, supervisor->page, tid, &other);
+	if (failed == 0) {
 		control_resume(tid, 0);
+	} else if (failed != -ESRCH) {
+		/* Without the page no decision about this image would hold: it never runs. */
+		record_error(supervisor->record, "pin", -failed, "cannot give the sealed page to process %d: %s", tid, strerror(-failed));
+		supervisor_end_tree(supervisor);
+	} else if (other.tid > 0) {
+		handle_event(supervisor, &other, early);
+	}
 }
 
 /* The step of the child's that failed, unless a rule had already refused it. */
@@ -295,6 +350,7 @@ static void on_main_end(struct supervisor *supervisor, const struct wait_event *
 static void on_end(struct supervisor *supervisor, struct task *task, const struct wait_event *event)
 {
 	bool process_ended, leader = task->tid == task->process->tgid;
+	pin_release(supervisor, task);
 	if (task->exiting)
 		supervisor->exiting_count--;
 	if (leader)
@@ -339,12 +395,17 @@ static void handle_event(struct supervisor *supervisor, const struct wait_event 
 			on_seccomp_stop(supervisor, task);
 		return;
 	case WAIT_NEW_TASK: on_new_task(supervisor, task, event, early); return;
-	case WAIT_EXEC: on_exec(supervisor, task, event->tid); return;
+	case WAIT_EXEC: on_exec(supervisor, task, event->tid, early); return;
 	case WAIT_EXITING: on_exiting(supervisor, task); return;
 	case WAIT_GROUP_STOP: on_group_stop(supervisor, task); return;
 	case WAIT_SIGNAL: control_resume(event->tid, event->signal); return;
-	case WAIT_TRAP:
-	case WAIT_SYSCALL_STOP: control_resume(event->tid, 0); return;
+	case WAIT_TRAP: control_resume(event->tid, 0); return;
+	case WAIT_SYSCALL_STOP:
+		if (task->pin.active)
+			pin_finish(supervisor, task);
+		else
+			control_resume(event->tid, 0);
+		return;
 	case WAIT_EXITED:
 	case WAIT_KILLED: on_end(supervisor, task, event); return;
 	}
@@ -422,7 +483,7 @@ static void supervisor_init(struct supervisor *supervisor, const struct supervis
 	supervisor->shared = start->shared;
 	supervisor->record = &start->shared->record;
 	supervisor->front = start->front;
-	supervisor->launch = supervisor->listener = -1;
+	supervisor->launch = supervisor->injector.listener = -1;
 	supervisor->front_group = start->front_group;
 	supervisor->own_session = !start->launch->terminal;
 	supervisor->root = geteuid() == 0;
@@ -496,7 +557,13 @@ static void close_target_descriptors(const struct launch *launch)
 static int prepare(struct supervisor *supervisor, const struct supervise_start *start, struct filter *filter)
 {
 	struct error error = { .number = 0 };
-	struct filter_needs needs = { .metadata = policy_inspects_metadata(supervisor->policy), .identity = supervisor->root };
+	supervisor->page = page_new();
+	if (!supervisor->page || getrandom(&supervisor->injector.nonce, sizeof(uint64_t), 0) != sizeof(uint64_t)) {
+		record_error(supervisor->record, "pin", errno, "cannot make the sealed page: %s", strerror(errno));
+		return errno ? -errno : -EIO;
+	}
+	struct filter_needs needs = { .metadata = policy_inspects_metadata(supervisor->policy), .identity = supervisor->root,
+				      .nonce = supervisor->injector.nonce };
 	int failed = filter_build(supervisor->policy, needs, filter, &error);
 	if (failed)
 		record_error(supervisor->record, "seccomp", -failed, "%s", error.message);
@@ -527,6 +594,7 @@ int supervise(void *data)
 	else
 		supervise_until_empty(supervisor);
 	tasks_free(supervisor->tasks);
+	page_free(supervisor->page);
 	free(supervisor->bound_sockets);
 	free(supervisor);
 	return failed ? EXIT_BAILIFF_FAILED : 0;

@@ -6,6 +6,7 @@
 #include "engine/run.h"
 #include "engine/shared.h"
 #include "policy/decide.h"
+#include "tracee/inject.h"
 #include "tracee/registers.h"
 #include "tracee/tasks.h"
 
@@ -26,7 +27,9 @@ struct supervisor {
 
 	int front;            /* socket to front */
 	int launch;           /* socket to the child until it has executed the target */
-	int listener;         /* seccomp listener of the base filter; held so that the target cannot have one of its own */
+	struct injector injector; /* seccomp listener of the base filter: the way in for descriptors, and while it is held the
+				   * target cannot have one of its own */
+	struct page *page;    /* the sealed page */
 	pid_t main_tid;
 	pid_t front_group;    /* process group of bailiff itself */
 	bool own_session;     /* the target has a session of its own (no terminal) */
@@ -60,27 +63,31 @@ struct stop {
 enum resume_kind {
 	RESUME_NOTHING = 0, /* the tree is being killed, or the thread is gone: leave it */
 	RESUME_ANSWER,      /* the call is skipped and returns `result` */
-	RESUME_RUN,         /* the call is made */
+	RESUME_RUN,         /* the call is made as it stands: nothing in it points to memory that matters */
+	RESUME_PINNED,      /* the call is made with the arguments in task->pin, and stops again at its exit */
+	RESUME_DELIVER,     /* the call is replaced by a descriptor of ours, `descriptor`, which is closed here */
 };
 
 struct resume {
 	enum resume_kind kind;
 	long result;
+	int descriptor, descriptor_flags; /* O_CLOEXEC or 0 */
+	bool settle; /* RESUME_PINNED: no other thread is served until this one has left path look-up */
 };
 
 static inline struct resume resume_answer(long result)
 {
-	return (struct resume){ RESUME_ANSWER, result };
+	return (struct resume){ .kind = RESUME_ANSWER, .result = result };
 }
 
 static inline struct resume resume_run(void)
 {
-	return (struct resume){ RESUME_RUN, 0 };
+	return (struct resume){ .kind = RESUME_RUN };
 }
 
 static inline struct resume resume_nothing(void)
 {
-	return (struct resume){ RESUME_NOTHING, 0 };
+	return (struct resume){ .kind = RESUME_NOTHING };
 }
 
 /* An argument by its role in the row (1 + index), whole and as the kernel takes an int: the low word. */

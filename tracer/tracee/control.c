@@ -15,6 +15,26 @@ void control_resume(pid_t tid, int signal)
 	ptrace(PTRACE_CONT, tid, 0, (unsigned long)signal);
 }
 
+int control_resume_to_exit(pid_t tid)
+{
+	return ptrace(PTRACE_SYSCALL, tid, 0, 0) == 0 ? 0 : -errno;
+}
+
+int control_step(pid_t tid)
+{
+	return ptrace(PTRACE_SINGLESTEP, tid, 0, 0) == 0 ? 0 : -errno;
+}
+
+int control_read_signal_mask(pid_t tid, uint64_t *mask)
+{
+	return ptrace(PTRACE_GETSIGMASK, tid, sizeof(*mask), mask) == 0 ? 0 : -errno;
+}
+
+int control_write_signal_mask(pid_t tid, uint64_t mask)
+{
+	return ptrace(PTRACE_SETSIGMASK, tid, sizeof(mask), &mask) == 0 ? 0 : -errno;
+}
+
 void control_listen(pid_t tid)
 {
 	ptrace(PTRACE_LISTEN, tid, 0, 0);

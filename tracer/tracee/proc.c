@@ -122,6 +122,21 @@ int proc_read_status(pid_t tid, struct proc_status *status)
 	return read_groups(text, &status->identity);
 }
 
+/* The name in parentheses may hold anything: the state stands behind the last one. */
+int proc_read_state(pid_t tid, char *state)
+{
+	char text[512];
+	ssize_t length = proc_read_file(tid, "stat", text, sizeof(text) - 1);
+	if (length < 0)
+		return (int)length;
+	text[length] = '\0';
+	const char *name_end = strrchr(text, ')');
+	if (!name_end || name_end[1] != ' ')
+		return -EPROTO;
+	*state = name_end[2];
+	return 0;
+}
+
 int proc_read_fd_flags(pid_t tid, int fd, int *flags)
 {
 	char entry[32], text[256];

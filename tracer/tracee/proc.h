@@ -27,6 +27,9 @@ struct proc_status {
 /* 0 or -errno. */
 int proc_read_status(pid_t tid, struct proc_status *status);
 
+/* The thread's state letter, as /proc/TID/stat has it (R, S, D, t, …). 0 or -errno. */
+int proc_read_state(pid_t tid, char *state);
+
 /* readlink of /proc/TID/NAME ("cwd", "exe", "fd/3"): the length, or -errno. NUL-terminated; -ENAMETOOLONG when cut. */
 ssize_t proc_read_link(pid_t tid, const char *name, char *target, size_t capacity);
 

@@ -3,6 +3,7 @@
 #define TRACEE_TASKS_H
 
 #include "tracee/proc.h"
+#include "tracee/registers.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -13,6 +14,19 @@ struct task_exec {
 	bool pending;
 	dev_t device;
 	ino_t inode;
+};
+
+/* A call that was rewritten to decided arguments, until its exit stop. */
+struct task_pin {
+	bool active;
+	int slot;                /* of the sealed page, PAGE_SLOT_NONE for none */
+	uint64_t number;         /* what the call became */
+	uint64_t args[6];
+	struct call_saved saved; /* what it was */
+	unsigned repeats;        /* times the call was sent back to be decided again */
+	unsigned repeat_most;    /* on ELOOP: a link has appeared since the decision; 0: ELOOP is the answer */
+	bool repeat_missing;     /* on ENOENT as well: what was decided as existing is gone */
+	uint64_t sent_length_at; /* sendmmsg: where the first message's length belongs; 0 for other calls */
 };
 
 struct process {
@@ -31,6 +45,7 @@ struct task {
 	bool identity_valid;   /* identity below is current */
 	struct proc_identity identity;
 	struct task_exec exec;
+	struct task_pin pin;
 	struct task *next;     /* in its hash chain */
 };
 

@@ -57,14 +57,15 @@ static bool is_end(const siginfo_t *info)
 	return info->si_code == CLD_EXITED || info->si_code == CLD_KILLED || info->si_code == CLD_DUMPED;
 }
 
-int wait_next(bool account_exits, struct wait_event *event)
+static const int any = WEXITED | WSTOPPED | __WALL;
+
+static int wait_one(idtype_t type, pid_t pid, bool account_exits, struct wait_event *event)
 {
-	const int any = WEXITED | WSTOPPED | __WALL;
 	siginfo_t info;
 	struct rusage usage;
 	memset(event, 0, sizeof(*event));
 
-	int result = wait_call(P_ALL, 0, &info, account_exits ? any | WNOWAIT : any, &usage);
+	int result = wait_call(type, pid, &info, account_exits ? any | WNOWAIT : any, &usage);
 	if (result < 0)
 		return result;
 	event->tid = info.si_pid;
@@ -86,4 +87,21 @@ int wait_next(bool account_exits, struct wait_event *event)
 		decode_stop(info.si_status, event);
 	}
 	return 0;
+}
+
+int wait_next(bool account_exits, struct wait_event *event)
+{
+	return wait_one(P_ALL, 0, account_exits, event);
+}
+
+int wait_for(pid_t tid, struct wait_event *event)
+{
+	return wait_one(P_PID, tid, true, event);
+}
+
+bool wait_is_ready(pid_t tid)
+{
+	siginfo_t info;
+	struct rusage usage;
+	return wait_call(P_PID, tid, &info, any | WNOHANG | WNOWAIT, &usage) != 0 || info.si_pid != 0;
 }

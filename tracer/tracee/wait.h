@@ -38,4 +38,10 @@ struct wait_event {
  * 0, -EINTR (a signal: look at what was asked for), or -ECHILD (nobody left). */
 int wait_next(bool account_exits, struct wait_event *event);
 
+/* Waits for the next event of one thread alone. 0, -EINTR or -ECHILD. */
+int wait_for(pid_t tid, struct wait_event *event);
+
+/* Has the thread anything to report? Does not take it. */
+bool wait_is_ready(pid_t tid);
+
 #endif

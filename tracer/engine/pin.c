@@ -1,0 +1,116 @@
+#include "engine/pin.h"
+
+#include "tracee/control.h"
+#include "tracee/memory.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+bool pin_take(struct stop *stop, size_t bytes)
+{
+	struct task_pin *pin = &stop->task->pin;
+	unsigned repeats = pin->repeats;
+	memset(pin, 0, sizeof(*pin));
+	pin->repeats = repeats;
+	pin->slot = page_slot_take(stop->supervisor->page, bytes);
+	return pin->slot != PAGE_SLOT_NONE;
+}
+
+void *pin_bytes(struct stop *stop, size_t offset)
+{
+	return (char *)page_slot_bytes(stop->supervisor->page, stop->task->pin.slot) + offset;
+}
+
+uint64_t pin_address(const struct stop *stop, size_t offset)
+{
+	return page_slot_address(stop->task->pin.slot) + offset;
+}
+
+struct resume pin_call(struct stop *stop, uint64_t number, const uint64_t args[6])
+{
+	struct task_pin *pin = &stop->task->pin;
+	pin->active = true;
+	pin->number = number;
+	memcpy(pin->args, args, sizeof(pin->args));
+	return (struct resume){ .kind = RESUME_PINNED };
+}
+
+struct resume pin_open(struct stop *stop, const char *path, bool trailing_slash, const struct open_how *how, unsigned repeat_most,
+		       bool repeat_missing)
+{
+	size_t length = strlen(path);
+	if (!pin_take(stop, sizeof(*how) + length + 2))
+		return resume_answer(-ENFILE);
+	struct open_how decided = *how;
+	decided.resolve |= RESOLVE_NO_SYMLINKS;
+	memcpy(pin_bytes(stop, 0), &decided, sizeof(decided));
+	char *text = pin_bytes(stop, sizeof(decided));
+	memcpy(text, path, length);
+	text[length] = '\0';
+	if (trailing_slash && length > 1)
+		memcpy(text + length, "/", 2);
+
+	stop->task->pin.repeat_most = repeat_most;
+	stop->task->pin.repeat_missing = repeat_missing;
+	const uint64_t args[6] = { (uint64_t)AT_FDCWD, pin_address(stop, sizeof(decided)), pin_address(stop, 0), sizeof(decided),
+				   stop->call.args[4], stop->call.args[5] };
+	return pin_call(stop, SYS_openat2, args);
+}
+
+struct resume pin_address_argument(struct stop *stop, unsigned argument, const void *bytes, size_t length)
+{
+	uint64_t args[6];
+	if (!pin_take(stop, length))
+		return resume_answer(-ENOBUFS);
+	memcpy(pin_bytes(stop, 0), bytes, length);
+	memcpy(args, stop->call.args, sizeof(args));
+	args[argument] = pin_address(stop, 0);
+	return pin_call(stop, stop->call.number, args);
+}
+
+void pin_release(struct supervisor *supervisor, struct task *task)
+{
+	if (task->pin.active && task->pin.slot != PAGE_SLOT_NONE)
+		page_slot_return(supervisor->page, task->pin.slot);
+	task->pin.active = false;
+	task->pin.slot = PAGE_SLOT_NONE;
+}
+
+static bool must_repeat(const struct task_pin *pin, long result)
+{
+	return pin->repeats < pin->repeat_most && (result == -ELOOP || (result == -ENOENT && pin->repeat_missing));
+}
+
+/* sendmmsg became one sendmsg: its result belongs into the first header, and one message was sent. */
+static const long *batch_result(struct task *task, long result, long *replaced)
+{
+	uint32_t length = (uint32_t)result;
+	if (task->pin.sent_length_at == 0 || result < 0)
+		return NULL;
+	int failed = memory_write(task->tid, tracee_address_of(task->pin.sent_length_at), &length, sizeof(length));
+	*replaced = failed ? failed : 1;
+	return replaced;
+}
+
+void pin_finish(struct supervisor *supervisor, struct task *task)
+{
+	struct task_pin *pin = &task->pin;
+	struct registers_all registers;
+	if (registers_read_all(task->tid, &registers) != 0)
+		return; /* killed: its end is the next event */
+	long result = registers_result(&registers), replaced;
+	unsigned repeats = 0;
+	if (must_repeat(pin, result)) {
+		repeats = pin->repeats + 1;
+		registers_rewind(&registers, &pin->saved);
+	} else {
+		registers_put_back(&registers, &pin->saved, batch_result(task, result, &replaced));
+	}
+	if (registers_write_all(task->tid, &registers) != 0)
+		return;
+	pin_release(supervisor, task);
+	pin->repeats = repeats;
+	control_resume(task->tid, 0);
+}

@@ -1,0 +1,33 @@
+/* Making a decision binding: the call runs with arguments that were decided and that nobody can change. */
+#ifndef ENGINE_PIN_H
+#define ENGINE_PIN_H
+
+#include "engine/supervisor.h"
+
+#include <linux/openat2.h>
+
+/* Takes a slot of the sealed page for the stopped thread. False when none is free: the caller answers with an errno. */
+bool pin_take(struct stop *stop, size_t bytes);
+
+/* The slot's memory, and the address that the thread sees it at (`offset` bytes in). */
+void *pin_bytes(struct stop *stop, size_t offset);
+uint64_t pin_address(const struct stop *stop, size_t offset);
+
+/* The call becomes `number` with `args`, and its exit stop puts everything back. */
+struct resume pin_call(struct stop *stop, uint64_t number, const uint64_t args[6]);
+
+/* An open of a canonical path through no link at all: whoever puts a link in the way meanwhile causes ELOOP, and the call
+ * is decided once more. `repeat_most` bounds that; `repeat_missing`: ENOENT as well. */
+struct resume pin_open(struct stop *stop, const char *path, bool trailing_slash, const struct open_how *how, unsigned repeat_most,
+		       bool repeat_missing);
+
+/* The same call with `length` bytes of `bytes` (an address, decided) in place of what argument `argument` points to. */
+struct resume pin_address_argument(struct stop *stop, unsigned argument, const void *bytes, size_t length);
+
+/* At the exit stop. The thread is resumed here. */
+void pin_finish(struct supervisor *supervisor, struct task *task);
+
+/* The thread is gone, or its call was never made. */
+void pin_release(struct supervisor *supervisor, struct task *task);
+
+#endif

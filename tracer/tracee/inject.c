@@ -1,0 +1,237 @@
+#include "tracee/inject.h"
+
+#include "base/syscalls.h"
+#include "tracee/control.h"
+#include "tracee/memory.h"
+#include "tracee/proc.h"
+#include "tracee/registers.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/seccomp.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+
+enum { LOOK_AGAIN_MS = 20, AUXV_BYTES = 1024, VDSO_BYTES = 8192 };
+
+/* A thread that is borrowed for calls of ours, and what it gets back. */
+struct borrowed {
+	pid_t tid;
+	uint64_t instruction;
+	uint64_t signal_mask;
+	bool stopped;             /* a stopping signal came meanwhile: it is sent again */
+	struct registers_all registers;
+	struct wait_event *other; /* what ended the borrowing */
+};
+
+/* ---- the `syscall` instruction ------------------------------------------------------------------------------------ */
+
+static uint64_t vdso_address(pid_t tid)
+{
+	Elf64_auxv_t entries[AUXV_BYTES / sizeof(Elf64_auxv_t)];
+	ssize_t length = proc_read_file(tid, "auxv", (char *)entries, sizeof(entries));
+	for (size_t i = 0; length > 0 && i < (size_t)length / sizeof(entries[0]); i++)
+		if (entries[i].a_type == AT_SYSINFO_EHDR)
+			return entries[i].a_un.a_val;
+	return 0;
+}
+
+/* The vdso is the same in every process of this kernel; only its address differs. */
+static int find_instruction(struct injector *injector, pid_t tid, uint64_t *instruction)
+{
+	unsigned char bytes[VDSO_BYTES];
+	uint64_t vdso = vdso_address(tid);
+	if (vdso == 0)
+		return -ENOEXEC;
+	if (injector->syscall_offset == 0) {
+		size_t length = sizeof(bytes);
+		if (memory_read(tid, tracee_address_of(vdso), bytes, length) != 0) {
+			length /= 2;
+			if (memory_read(tid, tracee_address_of(vdso), bytes, length) != 0)
+				return -EFAULT;
+		}
+		const unsigned char *found = memmem(bytes, length, "\x0f\x05", 2);
+		if (!found)
+			return -ENOEXEC;
+		injector->syscall_offset = (uint64_t)(found - bytes);
+	}
+	*instruction = vdso + injector->syscall_offset;
+	return 0;
+}
+
+/* ---- one call ----------------------------------------------------------------------------------------------------- */
+
+/* Waits for the stop that `wanted` names. A stopping signal on the way is remembered; anything else ends the borrowing. */
+static int await(struct borrowed *borrowed, enum wait_kind wanted, bool step)
+{
+	for (;;) {
+		int result = wait_for(borrowed->tid, borrowed->other);
+		if (result == -EINTR)
+			continue;
+		if (result != 0) {
+			borrowed->other->tid = 0;
+			return -ESRCH;
+		}
+		if (borrowed->other->kind == wanted && (wanted != WAIT_SIGNAL || borrowed->other->signal == SIGTRAP)) {
+			borrowed->other->tid = 0;
+			return 0;
+		}
+		if (borrowed->other->kind != WAIT_GROUP_STOP && borrowed->other->kind != WAIT_TRAP)
+			return -ESRCH;
+		borrowed->stopped = borrowed->stopped || borrowed->other->kind == WAIT_GROUP_STOP;
+		if ((step ? control_step(borrowed->tid) : control_resume_to_exit(borrowed->tid)) != 0)
+			return -ESRCH;
+	}
+}
+
+static int start_call(struct borrowed *borrowed, uint64_t number, const uint64_t args[6])
+{
+	struct registers_all registers = borrowed->registers;
+	registers_prepare_call(&registers, borrowed->instruction, number, args);
+	int failed = registers_write_all(borrowed->tid, &registers);
+	return failed ? failed : control_step(borrowed->tid);
+}
+
+static int finish_call(struct borrowed *borrowed, long *result)
+{
+	int failed = await(borrowed, WAIT_SIGNAL, true);
+	return failed ? failed : registers_read_result(borrowed->tid, result);
+}
+
+static int borrowed_call(struct borrowed *borrowed, uint64_t number, const uint64_t args[6], long *result)
+{
+	int failed = start_call(borrowed, number, args);
+	return failed ? failed : finish_call(borrowed, result);
+}
+
+/* ---- descriptors -------------------------------------------------------------------------------------------------- */
+
+static void refuse_stranger(int listener, uint64_t id)
+{
+	struct seccomp_notif_resp answer = { .id = id, .error = -ENOSYS };
+	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+}
+
+static int add_descriptor(int listener, uint64_t id, int fd, int fd_flags)
+{
+	struct seccomp_notif_addfd add = {
+		.id = id,
+		.flags = SECCOMP_ADDFD_FLAG_SEND,
+		.srcfd = (uint32_t)fd,
+		.newfd_flags = (uint32_t)fd_flags,
+	};
+	int number = ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
+	return number >= 0 ? number : -errno;
+}
+
+int inject_answer(struct injector *injector, pid_t tid, int fd, int fd_flags)
+{
+	for (;;) {
+		struct pollfd ready = { .fd = injector->listener, .events = POLLIN };
+		if (poll(&ready, 1, LOOK_AGAIN_MS) <= 0) {
+			if (wait_is_ready(tid))
+				return -ESRCH;
+			continue;
+		}
+		struct seccomp_notif request;
+		memset(&request, 0, sizeof(request));
+		if (ioctl(injector->listener, SECCOMP_IOCTL_NOTIF_RECV, &request) != 0)
+			continue; /* taken back: its thread was killed */
+		if ((pid_t)request.pid != tid) {
+			refuse_stranger(injector->listener, request.id);
+			continue;
+		}
+		int number = add_descriptor(injector->listener, request.id, fd, fd_flags);
+		if (number < 0 && number != -ENOENT) {
+			struct seccomp_notif_resp answer = { .id = request.id, .error = number };
+			ioctl(injector->listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+		}
+		return number;
+	}
+}
+
+/* A new image whose descriptor table is full has room for one more for this moment. */
+static void make_room(pid_t tid, struct rlimit *saved)
+{
+	if (prlimit(tid, RLIMIT_NOFILE, NULL, saved) != 0)
+		return;
+	struct rlimit raised = { .rlim_cur = saved->rlim_max, .rlim_max = saved->rlim_max };
+	if (saved->rlim_cur < saved->rlim_max)
+		prlimit(tid, RLIMIT_NOFILE, &raised, NULL);
+}
+
+static int give_descriptor(struct injector *injector, struct borrowed *borrowed, int fd, long *number)
+{
+	struct rlimit saved = { 0, 0 };
+	const uint64_t args[6] = { injector->nonce };
+	make_room(borrowed->tid, &saved);
+	int failed = start_call(borrowed, SYSCALL_INJECT, args);
+	if (!failed) {
+		int given = inject_answer(injector, borrowed->tid, fd, O_CLOEXEC);
+		failed = finish_call(borrowed, number);
+		if (!failed && given < 0)
+			failed = given;
+		if (!failed && *number != given)
+			failed = -EPROTO;
+	}
+	if (saved.rlim_max)
+		prlimit(borrowed->tid, RLIMIT_NOFILE, &saved, NULL);
+	return failed;
+}
+
+/* ---- the page ----------------------------------------------------------------------------------------------------- */
+
+static int map_page(struct injector *injector, struct page *page, struct borrowed *borrowed)
+{
+	long fd, address, closed;
+	int failed = give_descriptor(injector, borrowed, page_descriptor(page), &fd);
+	if (failed)
+		return failed;
+	const uint64_t map_args[6] = { PAGE_BASE, page_length(), PROT_READ, MAP_SHARED | MAP_FIXED_NOREPLACE, (uint64_t)fd, 0 };
+	failed = borrowed_call(borrowed, SYS_mmap, map_args, &address);
+	const uint64_t close_args[6] = { (uint64_t)fd };
+	if (!failed)
+		failed = borrowed_call(borrowed, SYS_close, close_args, &closed);
+	if (failed)
+		return failed;
+	if (address != PAGE_BASE)
+		return address < 0 ? (int)address : -EEXIST; /* the image itself lies there */
+	return page_is_mapped(page, borrowed->tid);
+}
+
+static int give_back(struct borrowed *borrowed)
+{
+	int failed = registers_write_all(borrowed->tid, &borrowed->registers);
+	if (!failed)
+		failed = control_write_signal_mask(borrowed->tid, borrowed->signal_mask);
+	if (!failed && borrowed->stopped)
+		kill(borrowed->tid, SIGSTOP);
+	return failed;
+}
+
+int inject_page(struct injector *injector, struct page *page, pid_t tid, struct wait_event *other)
+{
+	struct borrowed borrowed = { .tid = tid, .other = other };
+	other->tid = 0;
+	/* At PTRACE_EVENT_EXEC the result register is still to be written by execve's return: first to its exit stop. */
+	int failed = control_resume_to_exit(tid);
+	if (!failed)
+		failed = await(&borrowed, WAIT_SYSCALL_STOP, false);
+	if (!failed)
+		failed = registers_read_all(tid, &borrowed.registers);
+	if (!failed)
+		failed = control_read_signal_mask(tid, &borrowed.signal_mask);
+	if (!failed)
+		failed = control_write_signal_mask(tid, UINT64_MAX); /* no handler runs in between */
+	if (!failed)
+		failed = find_instruction(injector, tid, &borrowed.instruction);
+	if (!failed)
+		failed = map_page(injector, page, &borrowed);
+	return failed ? failed : give_back(&borrowed);
+}
