@@ -165,8 +165,18 @@ class Case:
 
 	def evidence(self):
 		parts = [self.control and self.control.describe("without bailiff"), self.outcome and self.outcome.describe("with bailiff"),
-			self.verdict and "--- verdict: " + json.dumps(self.verdict, ensure_ascii=False)[:6000]]
+			self.verdict and "--- verdict: " + self.shown_verdict()]
 		return "\n".join(filter(None, parts))
+
+	def shown_verdict(self):
+		"""Without what is long and seldom says why a case failed."""
+		left_out = {"envelope", "artifacts", "considered", "suggestions", "recorded", "stack", "script"}
+
+		def short(value):
+			if isinstance(value, dict):
+				return {key: short(item) for key, item in value.items() if key not in left_out}
+			return value
+		return json.dumps(short(self.verdict), ensure_ascii=False)[:4000]
 
 	def check_shape(self):
 		unknown = set(self.raw) - KEYS | set(self.raw.get("expect", {})) - EXPECTATIONS
