@@ -72,8 +72,8 @@ static int decode_ipv6(const void *sockaddr, size_t length, struct address *addr
 	return 0;
 }
 
-/* unix(7): a name that starts with a zero byte is abstract and as long as the length says; a path ends at its first zero
- * byte or where the length ends. */
+/* unix(7): a name that starts with a zero byte is abstract and as long as the length says; a path ends at its first
+ * zero byte or where the length ends. */
 static int decode_unix(const void *sockaddr, size_t length, struct address *address)
 {
 	const size_t header = offsetof(struct sockaddr_un, sun_path);
@@ -170,8 +170,8 @@ static bool inet_matches(const struct address_pattern *pattern, const struct add
 {
 	if (!pattern->localhost && pattern->kind != ADDRESS_IPV4 && pattern->kind != ADDRESS_IPV6)
 		return false;
-	return host_matches(pattern, address) && address->port >= pattern->port_low && address->port <= pattern->port_high &&
-	       transport_matches(pattern, address);
+	return host_matches(pattern, address) && address->port >= pattern->port_low &&
+	       address->port <= pattern->port_high && transport_matches(pattern, address);
 }
 
 bool address_matches(const struct address_pattern *pattern, const struct address *address)
@@ -182,7 +182,8 @@ bool address_matches(const struct address_pattern *pattern, const struct address
 	case ADDRESS_IPV6:
 		return inet_matches(pattern, address);
 	case ADDRESS_UNIX_PATH:
-		return pattern->kind == ADDRESS_UNIX_PATH && pattern->path && pattern_matches(pattern->path, address->path, 0);
+		return pattern->kind == ADDRESS_UNIX_PATH && pattern->path &&
+		       pattern_matches(pattern->path, address->path, 0);
 	case ADDRESS_UNIX_ABSTRACT:
 		return abstract && pattern_name_matches(pattern->abstract_name, address->path, address->path_length);
 	case ADDRESS_UNIX_UNNAMED:

@@ -38,7 +38,8 @@ static int parse_ports(const char *text, struct address_pattern *pattern, struct
 		if (rest && *rest == '-')
 			rest = read_number(rest + 1, PORT_MOST, &high);
 		if (!rest || *rest)
-			return error_set(error, EINVAL, "\"%s\" is no port; write 443, 8000-8010 or * (0 to %d)", text, PORT_MOST);
+			return error_set(error, EINVAL, "\"%s\" is no port; write 443, 8000-8010 or * (0 to %d)", text,
+					 PORT_MOST);
 		if (high < low)
 			return error_set(error, EINVAL, "the port range %s runs backwards", text);
 	}
@@ -100,7 +101,8 @@ static int parse_prefix(const char **rest, struct address_pattern *pattern, stru
 static void fold_mapped(struct address_pattern *pattern)
 {
 	static const uint8_t mapped[12] = { [10] = 0xFF, [11] = 0xFF };
-	if (pattern->kind != ADDRESS_IPV6 || pattern->prefix_bits < BITS_MAPPED || memcmp(pattern->bytes, mapped, sizeof(mapped)) != 0)
+	if (pattern->kind != ADDRESS_IPV6 || pattern->prefix_bits < BITS_MAPPED ||
+	    memcmp(pattern->bytes, mapped, sizeof(mapped)) != 0)
 		return;
 	pattern->kind = ADDRESS_IPV4;
 	pattern->prefix_bits -= BITS_MAPPED;
@@ -120,8 +122,8 @@ static int parse_ipv6(const char **rest, struct address_pattern *pattern, struct
 	if (strchr(host, '%'))
 		return error_set(error, EINVAL, "an address with a zone (%s) is not supported", host);
 	if (inet_pton(AF_INET6, host, pattern->bytes) != 1)
-		return error_set(error, EINVAL, "\"%.*s\" is no IPv6 address", length < HOST_MAX_BYTES ? (int)length : HOST_MAX_BYTES,
-				 start);
+		return error_set(error, EINVAL, "\"%.*s\" is no IPv6 address",
+				 length < HOST_MAX_BYTES ? (int)length : HOST_MAX_BYTES, start);
 	pattern->kind = ADDRESS_IPV6;
 	*rest = start + length + 1;
 	return 0;
@@ -132,13 +134,15 @@ static int refuse_host(const char *host, const char *text, struct error *error)
 	if (*host == '\0')
 		return error_set(error, EINVAL, "an address is missing; write HOST:PORT");
 	if (strcmp(host, "*") == 0)
-		return error_set(error, EINVAL, "\"*\" is no address; any host is 0.0.0.0/0 and [::]/0, one entry each");
+		return error_set(error, EINVAL,
+				 "\"*\" is no address; any host is 0.0.0.0/0 and [::]/0, one entry each");
 	const char *first = strchr(text, ':');
 	if (first && strchr(first + 1, ':'))
 		return error_set(error, EINVAL, "an IPv6 address stands in brackets: [2001:db8::1]:443");
 	if (host[strspn(host, "0123456789.")] == '\0')
 		return error_set(error, EINVAL, "\"%s\" is no IPv4 address", host);
-	return error_set(error, EINVAL, "host names other than localhost are not supported by this version: \"%s\"", host);
+	return error_set(error, EINVAL, "host names other than localhost are not supported by this version: \"%s\"",
+			 host);
 }
 
 static int parse_name_or_ipv4(const char **rest, struct address_pattern *pattern, struct error *error)

@@ -1,4 +1,4 @@
-/* From texts to what is compared: variables get their values, patterns their spellings, addresses and calls their form. */
+/* From texts to what is compared: variables get values, patterns their spellings, addresses and calls their form. */
 #include "base/bug.h"
 #include "base/cleanup.h"
 #include "base/syscalls.h"
@@ -110,7 +110,8 @@ static int bind_call(struct rule *rule)
 	return 0;
 }
 
-static int bind_rule(struct rule *rule, enum rule_list list, const struct policy_variables *variables, struct error *error)
+static int bind_rule(struct rule *rule, enum rule_list list, const struct policy_variables *variables,
+		     struct error *error)
 {
 	struct error inner = { 0 };
 	int result;

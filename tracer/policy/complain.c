@@ -25,7 +25,7 @@ int complain_at(struct error *error, const struct position *position, const char
 	return result;
 }
 
-/* A third of the word may be wrong: "red" is near "read", "exec" is the beginning of "execute", "xyz" is near nothing. */
+/* A third of the word may be wrong: "red" is near "read", "exec" begins "execute", "xyz" is near nothing. */
 void nearest_offer(struct nearest *nearest, const char *candidate)
 {
 	enum { PREFIX_BYTES = 3 };

@@ -41,7 +41,8 @@ static void keep_dropped(struct kept *kept, const struct rule *rule, enum rule_l
 		return;
 	struct considered *considered = keep(kept, 0, rule, list);
 	if (considered)
-		snprintf(considered->why, sizeof(considered->why), "${%s} has no value in this run", variable_name(variable));
+		snprintf(considered->why, sizeof(considered->why), "${%s} has no value in this run",
+			 variable_name(variable));
 }
 
 /* ---- paths ---- */
@@ -57,7 +58,8 @@ static bool matches(const struct rule *rule, const struct path_request *request)
 }
 
 /* An entry whose first component differs already is not near. */
-static void keep_miss(struct kept *kept, const struct rule *rule, enum rule_list list, const struct path_request *request)
+static void keep_miss(struct kept *kept, const struct rule *rule, enum rule_list list,
+		      const struct path_request *request)
 {
 	size_t best = 0, best_common = 0;
 	for (size_t i = 0; i < rule->pattern_count; i++) {
@@ -71,7 +73,8 @@ static void keep_miss(struct kept *kept, const struct rule *rule, enum rule_list
 		return;
 	struct considered *considered = keep(kept, (unsigned)best_common, rule, list);
 	if (considered)
-		pattern_explain_miss(rule->patterns[best], request->path, request->self, considered->why, sizeof(considered->why));
+		pattern_explain_miss(rule->patterns[best], request->path, request->self, considered->why,
+				     sizeof(considered->why));
 }
 
 static void consider_missing(struct kept *kept, const struct policy *policy, enum rule_list missing,
@@ -84,8 +87,8 @@ static void consider_missing(struct kept *kept, const struct policy *policy, enu
 			if (list != missing && matches(rule, request)) {
 				considered = keep(kept, SCORE_MATCHES, rule, (enum rule_list)list);
 				if (considered)
-					snprintf(considered->why, sizeof(considered->why), "allows %s, not %s", list_words[list],
-						 list_words[missing]);
+					snprintf(considered->why, sizeof(considered->why), "allows %s, not %s",
+						 list_words[list], list_words[missing]);
 			} else if (list == missing && rule->dropped) {
 				keep_dropped(kept, rule, (enum rule_list)list);
 			} else if (list == missing) {
@@ -97,7 +100,9 @@ static void consider_missing(struct kept *kept, const struct policy *policy, enu
 
 static bool asks_for(const struct path_request *request, unsigned list)
 {
-	static const unsigned accesses[] = { [LIST_READ] = ACCESS_READ, [LIST_WRITE] = ACCESS_WRITE, [LIST_EXECUTE] = ACCESS_EXECUTE };
+	static const unsigned accesses[] = {
+		[LIST_READ] = ACCESS_READ, [LIST_WRITE] = ACCESS_WRITE, [LIST_EXECUTE] = ACCESS_EXECUTE
+	};
 	return (request->access & accesses[list]) != 0;
 }
 
@@ -107,9 +112,11 @@ static void consider_denied(struct kept *kept, const struct policy *policy, cons
 	for (unsigned list = LIST_READ; list <= LIST_EXECUTE; list++) {
 		for (size_t i = 0; i < policy->lists[list].count && asks_for(request, list); i++) {
 			const struct rule *rule = &policy->lists[list].items[i];
-			struct considered *considered = matches(rule, request) ? keep(kept, SCORE_MATCHES, rule, (enum rule_list)list) : NULL;
+			struct considered *considered =
+				matches(rule, request) ? keep(kept, SCORE_MATCHES, rule, (enum rule_list)list) : NULL;
 			if (considered)
-				snprintf(considered->why, sizeof(considered->why), "allows %s, but a deny entry beats it", list_words[list]);
+				snprintf(considered->why, sizeof(considered->why),
+					 "allows %s, but a deny entry beats it", list_words[list]);
 		}
 	}
 }
@@ -130,7 +137,9 @@ size_t decide_consider_path(const struct policy *policy, const struct path_reque
 
 enum { SCORE_HOST = 4, SCORE_PORT = 2, SCORE_TRANSPORT = 1 };
 
-static const char *const transport_words[] = { [TRANSPORT_ANY] = "TCP and UDP", [TRANSPORT_TCP] = "TCP", [TRANSPORT_UDP] = "UDP" };
+static const char *const transport_words[] = {
+	[TRANSPORT_ANY] = "TCP and UDP", [TRANSPORT_TCP] = "TCP", [TRANSPORT_UDP] = "UDP"
+};
 
 /* Which parts of an entry fit, found by widening the others and asking again. */
 static unsigned inet_score(const struct address_pattern *pattern, const struct address *address)
@@ -143,17 +152,18 @@ static unsigned inet_score(const struct address_pattern *pattern, const struct a
 	port.kind = address->kind;
 	port.prefix_bits = 0;
 	bool transport = pattern->transport == TRANSPORT_ANY || pattern->transport == address->transport;
-	return (address_matches(&host, address) ? SCORE_HOST : 0u) + (address_matches(&port, address) ? SCORE_PORT : 0u) +
-	       (transport ? SCORE_TRANSPORT : 0u);
+	return (address_matches(&host, address) ? SCORE_HOST : 0u) +
+	       (address_matches(&port, address) ? SCORE_PORT : 0u) + (transport ? SCORE_TRANSPORT : 0u);
 }
 
-static void explain_inet(const struct address_pattern *pattern, const struct address *address, unsigned score, char *why,
-			 size_t size)
+static void explain_inet(const struct address_pattern *pattern, const struct address *address, unsigned score,
+			 char *why, size_t size)
 {
 	if (!(score & SCORE_HOST))
 		snprintf(why, size, "the address is another one");
 	else if (score & SCORE_PORT)
-		snprintf(why, size, "covers %s, not %s", transport_words[pattern->transport], transport_words[address->transport]);
+		snprintf(why, size, "covers %s, not %s", transport_words[pattern->transport],
+			 transport_words[address->transport]);
 	else if (pattern->port_low == pattern->port_high)
 		snprintf(why, size, "port %u is not %u", address->port, pattern->port_low);
 	else
@@ -170,7 +180,8 @@ static void keep_inet(struct kept *kept, const struct rule *rule, enum rule_list
 		explain_inet(&rule->address, address, score, considered->why, sizeof(considered->why));
 }
 
-static void keep_socket_path(struct kept *kept, const struct rule *rule, enum rule_list list, const struct address *address)
+static void keep_socket_path(struct kept *kept, const struct rule *rule, enum rule_list list,
+			     const struct address *address)
 {
 	size_t common = pattern_common_components(rule->address.path, address->path, 0);
 	struct considered *considered = common ? keep(kept, (unsigned)common, rule, list) : NULL;

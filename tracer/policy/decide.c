@@ -40,13 +40,17 @@ static const struct rule *list_find(const struct policy *policy, enum rule_list 
 
 static struct decision decide_allow(const struct rule *matched, enum rule_list list)
 {
-	return (struct decision){ .kind = DECISION_ALLOW, .matched = matched, .position = matched ? &matched->position : NULL,
+	return (struct decision){ .kind = DECISION_ALLOW,
+				  .matched = matched,
+				  .position = matched ? &matched->position : NULL,
 				  .list = list };
 }
 
 static struct decision decide_hidden(const struct rule *matched)
 {
-	return (struct decision){ .kind = DECISION_HIDE, .matched = matched, .position = &matched->position, .list = LIST_HIDE };
+	return (struct decision){
+		.kind = DECISION_HIDE, .matched = matched, .position = &matched->position, .list = LIST_HIDE
+	};
 }
 
 /* `matched` is the entry that denies; without one it is the list that lacks one. */
@@ -93,7 +97,8 @@ static bool path_is_canonical(const char *path)
 	return true;
 }
 
-/* Metadata that nobody inspects is not denied either: under "stat": "any" a deny entry closes the object, not its name. */
+/* Metadata that nobody inspects is not denied either: under "stat": "any" a deny entry closes the object, not its
+ * name. */
 static bool deny_applies(const struct policy *policy, unsigned access)
 {
 	return policy->stat_listed || (access & ~(unsigned)ACCESS_STAT) != 0;
@@ -115,12 +120,14 @@ struct decision decide_name(const struct policy *policy, const struct path_reque
 static bool rule_reaches(const struct rule *rule, const char *path, pid_t self)
 {
 	for (size_t i = 0; i < rule->pattern_count; i++)
-		if (pattern_matches(rule->patterns[i], path, self) || pattern_reaches_below(rule->patterns[i], path, self))
+		if (pattern_matches(rule->patterns[i], path, self) ||
+		    pattern_reaches_below(rule->patterns[i], path, self))
 			return true;
 	return false;
 }
 
-static const struct rule *list_find_reaching(const struct policy *policy, enum rule_list list, const char *path, pid_t self)
+static const struct rule *list_find_reaching(const struct policy *policy, enum rule_list list, const char *path,
+					     pid_t self)
 {
 	const struct rules *rules = &policy->lists[list];
 	for (size_t i = 0; i < rules->count; i++)

@@ -10,8 +10,9 @@
 /* What makes a program load or run other code before its own. The caller's value would decide what runs inside, and no
  * reader of the policy could see it: such a variable is written out with "set" or not at all. */
 static const char *const loaders[] = {
-	"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "GCONV_PATH", "GLIBC_TUNABLES", "PYTHONSTARTUP", "PYTHONHOME", "BASH_ENV",
-	"ENV", "PERL5OPT", "PERL5DB", "RUBYOPT", "NODE_OPTIONS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS",
+	"LD_PRELOAD", "LD_LIBRARY_PATH", "LD_AUDIT", "GCONV_PATH", "GLIBC_TUNABLES", "BASH_ENV", "ENV",
+	"PYTHONSTARTUP", "PYTHONHOME", "PERL5OPT", "PERL5DB", "RUBYOPT", "NODE_OPTIONS",
+	"JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "JDK_JAVA_OPTIONS",
 };
 
 static bool passes(const char *entry, const char *name)
@@ -32,7 +33,8 @@ static int check_name(const char *name, bool wild_end, struct error *error)
 		if ((unsigned char)name[i] < ' ' || name[i] == 0x7F)
 			return error_set(error, EINVAL, "a control character in a variable's name: \"%.60s\"", name);
 		if (name[i] == '*' && !(wild_end && i == length - 1))
-			return error_set(error, EINVAL, "'*' stands only at the end of a name under \"pass\": \"%.60s\"", name);
+			return error_set(error, EINVAL,
+					 "'*' stands only at the end of a name under \"pass\": \"%.60s\"", name);
 	}
 	return 0;
 }
@@ -43,15 +45,19 @@ int environment_check_pass(const char *name, struct error *error)
 	if (result != 0)
 		return result;
 	if (strncmp(name, "LD_", 3) == 0)
-		return error_set(error, EINVAL, "%.60s steers the dynamic loader and is not passed on; write its value under \"set\"",
+		return error_set(error, EINVAL,
+				 "%.60s steers the dynamic loader and is not passed on; write its value under \"set\"",
 				 name);
 	for (size_t i = 0; i < sizeof(loaders) / sizeof(*loaders); i++) {
 		if (!passes(name, loaders[i]))
 			continue;
 		if (strcmp(name, loaders[i]) == 0)
-			return error_set(error, EINVAL, "%s makes programs load other code and is not passed on; write its value under \"set\"",
-					 name);
-		return error_set(error, EINVAL, "\"%.60s\" would pass %s on, which makes programs load other code", name, loaders[i]);
+			return error_set(
+				error, EINVAL,
+				"%s makes programs load other code and is not passed on; write its value under \"set\"",
+				name);
+		return error_set(error, EINVAL, "\"%.60s\" would pass %s on, which makes programs load other code",
+				 name, loaders[i]);
 	}
 	return 0;
 }

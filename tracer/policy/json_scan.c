@@ -195,7 +195,8 @@ static int scan_string(struct scanner *scanner)
 		if (byte < 0 || byte == '\n')
 			return fail_at(scanner, start, "a string begins here and has no '\"' at its end");
 		if (byte < ' ')
-			return fail_at(scanner, scanner->at, "a control character (0x%02x) in a string; write it as an escape",
+			return fail_at(scanner, scanner->at,
+				       "a control character (0x%02x) in a string; write it as an escape",
 				       (unsigned)byte);
 		if (byte == '\\') {
 			if (scan_escape(scanner) != 0)
@@ -270,7 +271,8 @@ static int scan_word(struct scanner *scanner)
 	}
 	if (length == 0)
 		return fail_found(scanner, "a value belongs here");
-	return fail_at(scanner, scanner->at, "%.*s is no value; strings stand in double quotes", length < 40 ? (int)length : 40, word);
+	return fail_at(scanner, scanner->at, "%.*s is no value; strings stand in double quotes",
+		       length < 40 ? (int)length : 40, word);
 }
 
 /* ---- values ---- */
@@ -284,7 +286,8 @@ static size_t add_place(struct scanner *scanner)
 		scan->capacity = scan->capacity ? 2 * scan->capacity : 64;
 		scan->places = memory_resized(scan->places, scan->capacity, sizeof(*scan->places));
 	}
-	scan->places[scan->count] = (struct json_place){ .line = scanner->line, .column = scanner_column(scanner, scanner->at) };
+	scan->places[scan->count] =
+		(struct json_place){ .line = scanner->line, .column = scanner_column(scanner, scanner->at) };
 	return scan->count++;
 }
 
@@ -334,7 +337,8 @@ static int scan_elements(struct scanner *scanner, bool keyed)
 		if (peek(scanner) == close)
 			return 0;
 		if (peek(scanner) != ',')
-			return fail_found(scanner, keyed ? "a ',' or '}' belongs behind the value" : "a ',' or ']' belongs behind the value");
+			return fail_found(scanner, keyed ? "a ',' or '}' belongs behind the value"
+							 : "a ',' or ']' belongs behind the value");
 		scanner->at++;
 		if (skip_space(scanner) != 0)
 			return -EINVAL;
@@ -371,7 +375,8 @@ static int scan_value(struct scanner *scanner)
 
 static int scan_document(struct scanner *scanner)
 {
-	if (check_bytes(scanner) != 0 || skip_space(scanner) != 0 || scan_value(scanner) != 0 || skip_space(scanner) != 0)
+	if (check_bytes(scanner) != 0 || skip_space(scanner) != 0 || scan_value(scanner) != 0 ||
+	    skip_space(scanner) != 0)
 		return -EINVAL;
 	if (scanner->at < scanner->length)
 		return fail_found(scanner, "nothing belongs behind the value");

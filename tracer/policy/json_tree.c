@@ -17,7 +17,8 @@ struct keyed {
 
 static bool stands_before(const struct json_place *left, const struct json_place *right)
 {
-	return left->key_line < right->key_line || (left->key_line == right->key_line && left->key_column < right->key_column);
+	return left->key_line < right->key_line ||
+	       (left->key_line == right->key_line && left->key_column < right->key_column);
 }
 
 static int compare_keyed(const void *left, const void *right)
@@ -44,8 +45,8 @@ static void fault_duplicate(struct json_fault *fault, const struct keyed *first,
 	text_append_visible(&shown, second->key, strnlen(second->key, 60));
 	fault->line = second->place->key_line;
 	fault->column = second->place->key_column;
-	snprintf(fault->what, sizeof(fault->what), "duplicate key \"%s\"; it stands on line %u already", text_string(&shown),
-		 first->place->key_line);
+	snprintf(fault->what, sizeof(fault->what), "duplicate key \"%s\"; it stands on line %u already",
+		 text_string(&shown), first->place->key_line);
 	text_free(&shown);
 }
 
@@ -115,7 +116,9 @@ bool json_node_first(const struct json_node *parent, struct json_node *child)
 {
 	if (!parent->item->child)
 		return false;
-	*child = (struct json_node){ .tree = parent->tree, .up = parent, .item = parent->item->child, .place = parent->place + 1 };
+	*child = (struct json_node){
+		.tree = parent->tree, .up = parent, .item = parent->item->child, .place = parent->place + 1
+	};
 	return true;
 }
 

@@ -16,7 +16,8 @@
 
 /* ---- lists ---- */
 
-static int check_entry(struct layer *layer, const struct json_node *node, int list, const char *text, struct error *error)
+static int check_entry(struct layer *layer, const struct json_node *node, int list, const char *text,
+		       struct error *error)
 {
 	struct error inner = { 0 };
 	if (rule_check((enum rule_list)list, text, false, &inner) == 0)
@@ -60,7 +61,8 @@ static int read_sha256(struct layer *layer, const struct json_node *node, int id
 	if (strlen(text) != HASH_TEXT - 1 || strspn(text, "0123456789abcdefABCDEF") != HASH_TEXT - 1)
 		return layer_refuse(layer, node, error, "\"sha256\" must be %d hexadecimal digits", HASH_TEXT - 1);
 	for (size_t i = 0; i < HASH_TEXT; i++)
-		last_execute(layer)->sha256[i] = (char)(text[i] >= 'A' && text[i] <= 'F' ? text[i] - 'A' + 'a' : text[i]);
+		last_execute(layer)->sha256[i] =
+			(char)(text[i] >= 'A' && text[i] <= 'F' ? text[i] - 'A' + 'a' : text[i]);
 	return 0;
 }
 
@@ -78,7 +80,8 @@ static int read_execute_entry(struct layer *layer, const struct json_node *node,
 	if (*last_execute(layer)->text == '\0')
 		return layer_refuse(layer, node, error, "the key \"path\" is missing");
 	if (*last_execute(layer)->sha256 == '\0')
-		return layer_refuse(layer, node, error, "the key \"sha256\" is missing; without one an entry is a plain string");
+		return layer_refuse(layer, node, error,
+				    "the key \"sha256\" is missing; without one an entry is a plain string");
 	return 0;
 }
 
@@ -98,7 +101,9 @@ static void miss_lists(struct layer *layer, const struct json_node *node, enum r
 	for (unsigned list = first; list <= last; list++) {
 		struct position *missing = &layer->policy.missing[list];
 		free(missing->pointer);
-		*missing = (struct position){ .file = layer->policy.files[0].file, .line = place->line, .column = place->column };
+		*missing = (struct position){ .file = layer->policy.files[0].file,
+					      .line = place->line,
+					      .column = place->column };
 		missing->pointer = text_duplicate(rule_list_pointer((enum rule_list)list));
 	}
 }
@@ -121,8 +126,12 @@ static int read_paths(struct layer *layer, const struct json_node *node, int id,
 {
 	(void)id;
 	static const struct key_row keys[] = {
-		{ "read", LIST_READ, read_list }, { "write", LIST_WRITE, read_list }, { "execute", LIST_EXECUTE, read_list },
-		{ "deny", LIST_DENY, read_list }, { "hide", LIST_HIDE, read_list },   { "stat", 0, read_stat },
+		{ "read", LIST_READ, read_list },
+		{ "write", LIST_WRITE, read_list },
+		{ "execute", LIST_EXECUTE, read_list },
+		{ "deny", LIST_DENY, read_list },
+		{ "hide", LIST_HIDE, read_list },
+		{ "stat", 0, read_stat },
 	};
 	layer->policy.has.paths = true;
 	miss_lists(layer, node, LIST_READ, LIST_HIDE);
@@ -132,7 +141,8 @@ static int read_paths(struct layer *layer, const struct json_node *node, int id,
 static int read_network(struct layer *layer, const struct json_node *node, int id, struct error *error)
 {
 	(void)id;
-	static const struct key_row keys[] = { { "connect", LIST_CONNECT, read_list }, { "bind", LIST_BIND, read_list } };
+	static const struct key_row keys[] = { { "connect", LIST_CONNECT, read_list },
+					       { "bind", LIST_BIND, read_list } };
 	layer->policy.has.network = true;
 	miss_lists(layer, node, LIST_CONNECT, LIST_BIND);
 	return layer_object(layer, node, keys, COUNT(keys), error);
@@ -141,7 +151,8 @@ static int read_network(struct layer *layer, const struct json_node *node, int i
 static int read_syscalls(struct layer *layer, const struct json_node *node, int id, struct error *error)
 {
 	(void)id;
-	static const struct key_row keys[] = { { "allow", LIST_SYSCALL_ALLOW, read_list }, { "deny", LIST_SYSCALL_DENY, read_list } };
+	static const struct key_row keys[] = { { "allow", LIST_SYSCALL_ALLOW, read_list },
+					       { "deny", LIST_SYSCALL_DENY, read_list } };
 	layer->policy.has.syscalls = true;
 	miss_lists(layer, node, LIST_SYSCALL_ALLOW, LIST_SYSCALL_DENY);
 	return layer_object(layer, node, keys, COUNT(keys), error);
@@ -158,8 +169,8 @@ static int read_pass(struct layer *layer, const struct json_node *node, int id, 
 		return -EINVAL;
 	if (environment_check_pass(name, &inner) != 0)
 		return layer_refuse(layer, node, error, "%s", inner.message);
-	environment_add(&layer->policy,
-			(struct environment_entry){ .name = text_duplicate(name), .position = layer_position(layer, node) });
+	environment_add(&layer->policy, (struct environment_entry){ .name = text_duplicate(name),
+								    .position = layer_position(layer, node) });
 	return 0;
 }
 
@@ -172,14 +183,16 @@ static int read_set(struct layer *layer, const struct json_node *node, struct er
 {
 	struct error inner = { 0 };
 	if (!cJSON_IsString(node->item))
-		return layer_refuse(layer, node, error, "the value of a variable must be a string, not %s", json_node_kind(node));
+		return layer_refuse(layer, node, error, "the value of a variable must be a string, not %s",
+				    json_node_kind(node));
 	const char *name = json_node_key(node), *value = node->item->valuestring;
 	if (environment_check_set(name, "", &inner) != 0)
 		return layer_refuse_key(layer, node, error, "%s", inner.message);
 	if (environment_check_set(name, value, &inner) != 0)
 		return layer_refuse(layer, node, error, "%s", inner.message);
-	environment_add(&layer->policy, (struct environment_entry){ .name = text_duplicate(name), .value = text_duplicate(value),
-								     .position = layer_position(layer, node) });
+	environment_add(&layer->policy, (struct environment_entry){ .name = text_duplicate(name),
+								    .value = text_duplicate(value),
+								    .position = layer_position(layer, node) });
 	return 0;
 }
 
@@ -222,7 +235,8 @@ static int read_limit_number(struct layer *layer, const struct json_node *node, 
 			     size_t size, struct error *error)
 {
 	if (row->unit == UNIT_DURATION_MS)
-		return layer_refuse(layer, node, error, "\"%s\" must be a duration in a string, such as \"3s\", not a number", row->key);
+		return layer_refuse(layer, node, error,
+				    "\"%s\" must be a duration in a string, such as \"3s\", not a number", row->key);
 	const char *wrong = number_as_text(node->item->valuedouble, text, size);
 	return wrong ? layer_refuse(layer, node, error, "\"%s\" %s", row->key, wrong) : 0;
 }
@@ -309,7 +323,8 @@ static int read_tree(struct layer *layer, const struct json_tree *tree, struct e
 	return layer_object(layer, &root, document_keys, COUNT(document_keys), error);
 }
 
-int layer_read(struct layer *layer, const char *file, bool embedded, const char *text, size_t length, struct error *error)
+int layer_read(struct layer *layer, const char *file, bool embedded, const char *text, size_t length,
+	       struct error *error)
 {
 	*layer = (struct layer){ 0 };
 	layer->policy.files = memory_zeroed(1, sizeof(*layer->policy.files));

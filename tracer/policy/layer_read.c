@@ -43,7 +43,8 @@ int layer_refuse(const struct layer *layer, const struct json_node *node, struct
 	return result;
 }
 
-int layer_refuse_key(const struct layer *layer, const struct json_node *node, struct error *error, const char *format, ...)
+int layer_refuse_key(const struct layer *layer, const struct json_node *node, struct error *error, const char *format,
+		     ...)
 {
 	const struct json_place *place = json_node_place(node);
 	va_list arguments;
@@ -98,8 +99,8 @@ int layer_word(const struct layer *layer, const struct json_node *node, const ch
 		}
 		text_printf(&known, "%s\"%s\"", i == 0 ? "" : words[i + 1] ? ", " : " or ", words[i]);
 	}
-	int result = layer_refuse(layer, node, error, "\"%s\" must be %s, not \"%.60s\"", json_node_key(node), text_string(&known),
-				  string);
+	int result = layer_refuse(layer, node, error, "\"%s\" must be %s, not \"%.60s\"", json_node_key(node),
+				  text_string(&known), string);
 	text_free(&known);
 	return result;
 }

@@ -71,7 +71,7 @@ static int read_whole(int fd, struct source *source, struct error *error)
 	return 0;
 }
 
-/* Opened without blocking, then looked at: a FIFO or a device that somebody put in the file's place must not hang us. */
+/* Opened without blocking, then looked at: a FIFO or a device that somebody put in its place must not hang us. */
 static int source_read_file(const char *file, struct source *source, struct error *error)
 {
 	struct stat status;
@@ -82,7 +82,8 @@ static int source_read_file(const char *file, struct source *source, struct erro
 	if (fstat(fd, &status) != 0)
 		return error_system(error, errno, "%s: cannot examine the policy", file);
 	if (!S_ISREG(status.st_mode))
-		return error_set(error, S_ISDIR(status.st_mode) ? EISDIR : EINVAL, "%s: the policy is not a regular file", file);
+		return error_set(error, S_ISDIR(status.st_mode) ? EISDIR : EINVAL,
+				 "%s: the policy is not a regular file", file);
 	source->identity = (struct identity){ status.st_dev, status.st_ino };
 	return read_whole(fd, source, error);
 }
@@ -105,8 +106,10 @@ static int source_find_shipped(const char *name, struct source *source, struct e
 		text_printf(&known, "%s%s", i ? ", " : "", shipped_policies[i].name);
 	}
 	nearest_format(&nearest, question);
-	int result = error_set(error, ENOENT, "no shipped policy is called \"%.60s\"%s (there are %s; a file's name has a '/' or ends in .json)",
-			       name, question, text_string(&known));
+	int result = error_set(
+		error, ENOENT,
+		"no shipped policy is called \"%.60s\"%s (there are %s; a file's name has a '/' or ends in .json)",
+		name, question, text_string(&known));
 	text_free(&known);
 	return result;
 }
@@ -114,7 +117,8 @@ static int source_find_shipped(const char *name, struct source *source, struct e
 static int source_find(const char *name, struct source *source, struct error *error)
 {
 	*source = (struct source){ 0 };
-	int result = names_file(name) ? source_read_file(name, source, error) : source_find_shipped(name, source, error);
+	int result =
+		names_file(name) ? source_read_file(name, source, error) : source_find_shipped(name, source, error);
 	if (result != 0)
 		source_free(source);
 	return result;
@@ -141,8 +145,8 @@ static int refuse_circle(const struct chain *chain, const struct source *source,
 	for (size_t i = 0; i < chain->count; i++)
 		text_printf(&circle, "%s -> ", chain->layers[i].policy.files[0].file);
 	text_append(&circle, source->file);
-	int result = complain_at(error, &chain->layers[chain->count - 1].extends_position, "\"extends\" goes in a circle: %s",
-				 text_string(&circle));
+	int result = complain_at(error, &chain->layers[chain->count - 1].extends_position,
+				 "\"extends\" goes in a circle: %s", text_string(&circle));
 	text_free(&circle);
 	return result;
 }
@@ -177,7 +181,8 @@ static int chain_add_parent(struct chain *chain, struct error *error)
 	struct error inner = { 0 };
 	if (source_find(name, &source, &inner) != 0)
 		return complain_at(error, &child->extends_position, "%s", inner.message);
-	int result = is_in_chain(chain, &source) ? refuse_circle(chain, &source, error) : chain_add(chain, &source, error);
+	int result =
+		is_in_chain(chain, &source) ? refuse_circle(chain, &source, error) : chain_add(chain, &source, error);
 	source_free(&source);
 	return result;
 }
@@ -273,8 +278,8 @@ static int override_apply(struct policy *policy, const struct policy_override *o
 
 /* ---- putting it together ---- */
 
-/* The limits of `default`, and nothing else of it, hold for whatever sets none. They are named by a string that lives as
- * long as the program: `default` itself is no part of the chain. */
+/* The limits of `default`, and nothing else of it, hold for whatever sets none. They are named by a string that lives
+ * as long as the program: `default` itself is no part of the chain. */
 static int merge_default_limits(struct policy *policy, struct error *error)
 {
 	struct layer layer;
@@ -322,8 +327,8 @@ static int load_source(const struct source *source, const struct policy_override
 	return result;
 }
 
-int policy_load(const char *name, const struct policy_override *overrides, size_t override_count, struct policy **policy,
-		struct error *error)
+int policy_load(const char *name, const struct policy_override *overrides, size_t override_count,
+		struct policy **policy, struct error *error)
 {
 	struct source source;
 	*policy = NULL;

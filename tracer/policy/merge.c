@@ -30,9 +30,9 @@ static void merge_list(struct rules *target, struct rules *source)
 	*source = (struct rules){ 0 };
 }
 
-/* Where nothing matches, the verdict points to the given file's own list; where it has none, to the last list of the chain;
- * where there is none at all, to the place in the given file. Files come base first: a list always replaces, a mere place
- * only another place. */
+/* Where nothing matches, the verdict points to the given file's own list; where it has none, to the last list of the
+ * chain; where there is none at all, to the place in the given file. Files come base first: a list always replaces, a
+ * mere place only another place. */
 static void merge_lists(struct policy *policy, bool listed[static LIST_COUNT], struct policy *source)
 {
 	for (size_t list = 0; list < LIST_COUNT; list++) {

@@ -112,7 +112,7 @@ static const char *class_walk(const char *at, const char *end, unsigned char byt
 	return at + 1;
 }
 
-/* Matches one byte against the unit at `at`, anything but a star; returns what follows the unit, NULL where it differs. */
+/* Matches one byte against the unit at `at`, which is no star; returns what follows it, NULL where it differs. */
 static const char *unit_match(const char *at, const char *end, unsigned char byte)
 {
 	const char *wrong;
@@ -193,7 +193,8 @@ static bool is_double_star(struct piece text)
 static const char *component_refuse(struct piece text, bool stars_meet)
 {
 	if (text.length == 0)
-		return "an empty component: write a single '/', and none at the end (\"/dir\" is the folder, \"/dir/**\" all of it)";
+		return "an empty component: write a single '/', and none at the end "
+		       "(\"/dir\" is the folder, \"/dir/**\" all of it)";
 	if ((text.length == 1 && text.bytes[0] == '.') || (text.length == 2 && memcmp(text.bytes, "..", 2) == 0))
 		return "'.' and '..' never occur in a canonical path";
 	if (stars_meet && !is_double_star(text))
@@ -338,8 +339,8 @@ static bool is_deep(const struct path_pattern *pattern, size_t index)
 	return index < pattern->count && pattern->components[index].kind == COMPONENT_DEEP;
 }
 
-/* Components as glob_matches does bytes: only the last double star is tried again, so the cost is bounded by the product
- * of both lengths whatever the pattern. */
+/* Components as glob_matches does bytes: only the last double star is tried again, so the cost is bounded by the
+ * product of both lengths whatever the pattern. */
 bool pattern_matches(const struct path_pattern *pattern, const char *path, pid_t self)
 {
 	size_t at = 0, deep = 0;
@@ -385,8 +386,8 @@ bool pattern_reaches_below(const struct path_pattern *pattern, const char *path,
 	return reaches(pattern, 0, piece_at(path), self);
 }
 
-/* Behind a leading double star the rest may begin at any component. What begins below the folder moves with it and still
- * matches; what begins at one of the folder's own components is tied to it. */
+/* Behind a leading double star the rest may begin at any component. What begins below the folder moves with it and
+ * still matches; what begins at one of the folder's own components is tied to it. */
 bool pattern_tied_to(const struct path_pattern *pattern, const char *path, pid_t self)
 {
 	if (!is_deep(pattern, 0))
@@ -446,7 +447,8 @@ char *pattern_unquote(const char *text, size_t length)
 size_t pattern_common_components(const struct path_pattern *pattern, const char *path, pid_t self)
 {
 	size_t common = 0;
-	for (struct piece piece = piece_at(path); piece.length > 0 && common < pattern->count; piece = piece_next(piece)) {
+	for (struct piece piece = piece_at(path); piece.length > 0 && common < pattern->count;
+	     piece = piece_next(piece)) {
 		if (is_deep(pattern, common) || !component_matches(pattern, common, piece, self))
 			break;
 		common++;
@@ -480,7 +482,8 @@ void pattern_explain_miss(const struct path_pattern *pattern, const char *path, 
 	if (is_deep(pattern, common))
 		snprintf(why, size, "nothing from component %zu on matches what follows \"**\"", common + 1);
 	else if (common == pattern->count)
-		snprintf(why, size, "names the folder itself; \"%.80s/**\" is what is below it too", common ? pattern->text : "");
+		snprintf(why, size, "names the folder itself; \"%.80s/**\" is what is below it too",
+			 common ? pattern->text : "");
 	else if (piece.length == 0)
 		snprintf(why, size, "the path ends before component %zu, \"%s\"", common + 1, wanted);
 	else

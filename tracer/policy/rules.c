@@ -108,8 +108,10 @@ static int check_address(enum rule_list list, const char *text, struct error *er
 	struct address address = { .kind = pattern.kind };
 	memcpy(address.bytes, pattern.bytes, sizeof(pattern.bytes));
 	if (list == LIST_CONNECT && one_host && !pattern.localhost && address_is_wildcard(&address))
-		result = error_set(error, EINVAL, "as a destination this address is the host itself; write localhost:PORT (any host is %s)",
-				   pattern.kind == ADDRESS_IPV4 ? "0.0.0.0/0" : "[::]/0");
+		result = error_set(
+			error, EINVAL,
+			"as a destination this address is the host itself; write localhost:PORT (any host is %s)",
+			pattern.kind == ADDRESS_IPV4 ? "0.0.0.0/0" : "[::]/0");
 	if (list == LIST_BIND && pattern.kind == ADDRESS_UNIX_PATH)
 		result = error_set(error, EINVAL, "binding a path needs \"write\" there; list it under paths.write");
 	address_pattern_free(&pattern);

@@ -24,7 +24,8 @@ static bool is_process_folder(const struct walk *walk, const char *name, size_t 
 {
 	if (strcmp(text_string(&walk->done), "/proc") != 0)
 		return false;
-	bool self = (length == 4 && memcmp(name, "self", 4) == 0) || (length == 11 && memcmp(name, "thread-self", 11) == 0);
+	bool self =
+		(length == 4 && memcmp(name, "self", 4) == 0) || (length == 11 && memcmp(name, "thread-self", 11) == 0);
 	return self || strspn(name, "0123456789") == length;
 }
 

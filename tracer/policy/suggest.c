@@ -47,8 +47,8 @@ static bool has_parent(const struct policy *policy, const char *pointer)
 	return policy->has.limits;
 }
 
-/* A JSON Patch "add" needs the parent of what it adds: the parts that are missing become part of the value. `key` points
- * to "/parent/key"; `value` is JSON text. */
+/* A JSON Patch "add" needs the parent of what it adds: the parts that are missing become part of the value. `key`
+ * points to "/parent/key"; `value` is JSON text. */
 static void add_member(struct list *list, const char *key, char *value, char *opens)
 {
 	const char *name = strrchr(key, '/');
@@ -114,7 +114,9 @@ static char *folder_of(const char *pattern)
 /* Which of the three lists lack an entry for the request; 0 where none does. */
 static size_t missing_lists(const struct policy *policy, const struct path_request *request, enum rule_list lists[3])
 {
-	static const unsigned accesses[] = { [LIST_READ] = ACCESS_READ, [LIST_WRITE] = ACCESS_WRITE, [LIST_EXECUTE] = ACCESS_EXECUTE };
+	static const unsigned accesses[] = {
+		[LIST_READ] = ACCESS_READ, [LIST_WRITE] = ACCESS_WRITE, [LIST_EXECUTE] = ACCESS_EXECUTE
+	};
 	size_t count = 0;
 	for (unsigned list = LIST_READ; list <= LIST_EXECUTE; list++) {
 		struct path_request one = *request;
@@ -126,7 +128,8 @@ static size_t missing_lists(const struct policy *policy, const struct path_reque
 }
 
 /* One entry in each of the lists that lack one: "read", or "read" and "write". */
-static void add_entries(struct list *list, const enum rule_list *missing, size_t count, const char *entry, const char *what)
+static void add_entries(struct list *list, const enum rule_list *missing, size_t count, const char *entry,
+			const char *what)
 {
 	const char *together = count > 1 ? "; the call needs one entry in each list" : "";
 	for (size_t i = 0; i < count; i++)
@@ -134,7 +137,8 @@ static void add_entries(struct list *list, const enum rule_list *missing, size_t
 }
 
 /* Two additions of the same missing parent would replace each other: they become one. */
-static void add_paths(struct list *list, const enum rule_list *missing, size_t count, const char *entry, const char *what)
+static void add_paths(struct list *list, const enum rule_list *missing, size_t count, const char *entry,
+		      const char *what)
 {
 	auto_free char *quoted = json_string(entry);
 	struct text value = { 0 }, opens = { 0 };
@@ -161,11 +165,12 @@ static void suggest_pattern(struct list *list, const enum rule_list *missing, si
 static void suggest_stat(struct list *list, const char *pattern)
 {
 	add_entry(list, LIST_READ, pattern, text_format("reading %s, and its metadata", pattern));
-	add_member(list, "/paths/stat", text_duplicate("\"any\""), text_duplicate("the metadata of every object; nothing is read or written"));
+	add_member(list, "/paths/stat", text_duplicate("\"any\""),
+		   text_duplicate("the metadata of every object; nothing is read or written"));
 }
 
-size_t suggest_path(const struct policy *policy, const struct path_request *request, const struct policy_variables *variables,
-		    struct suggestion out[SUGGESTION_MAX])
+size_t suggest_path(const struct policy *policy, const struct path_request *request,
+		    const struct policy_variables *variables, struct suggestion out[SUGGESTION_MAX])
 {
 	struct list list = { .policy = policy, .out = out };
 	struct decision decision = decide_path(policy, request);
@@ -207,9 +212,12 @@ static void suggest_inet(struct list *list, enum rule_list id, const struct addr
 	const char *open = four ? "" : "[", *close = four ? "" : "]", *prefix = transport_prefix(address->transport);
 	auto_free char *exact = text_format("%s%s%s%s:%u", prefix, open, host, close, address->port);
 	auto_free char *ports = text_format("%s%s%s%s:*", prefix, open, host, close);
-	const char *kinds = address->transport == TRANSPORT_TCP ? " by TCP" : address->transport == TRANSPORT_UDP ? " by UDP" : "";
-	add_entry(list, id, exact, text_format("%s port %u of %s%s", verb, address->port, host, kinds));
-	add_entry(list, id, ports, text_format("%s every port of %s%s", verb, host, kinds));
+	static const char *const transports[] = {
+		[TRANSPORT_ANY] = "", [TRANSPORT_TCP] = " by TCP", [TRANSPORT_UDP] = " by UDP"
+	};
+	const char *by = transports[address->transport];
+	add_entry(list, id, exact, text_format("%s port %u of %s%s", verb, address->port, host, by));
+	add_entry(list, id, ports, text_format("%s every port of %s%s", verb, host, by));
 }
 
 static void suggest_socket(struct list *list, const struct address *address)
@@ -217,7 +225,8 @@ static void suggest_socket(struct list *list, const struct address *address)
 	auto_free char *quoted = pattern_quote(address->path);
 	auto_free char *entry = text_format("unix:%s", quoted);
 	if (utf8_valid(entry, strlen(entry)))
-		add_entry(list, LIST_CONNECT, entry, text_format("whatever serves %s, with the rights that it has", address->path));
+		add_entry(list, LIST_CONNECT, entry,
+			  text_format("whatever serves %s, with the rights that it has", address->path));
 }
 
 static void suggest_abstract(struct list *list, enum rule_list id, const struct address *address)
@@ -267,8 +276,9 @@ size_t suggest_syscall(const struct policy *policy, int number, struct suggestio
 		return 0;
 	const struct syscall_row *family = row->roles.family ? syscall_by_number(row->roles.family) : row;
 	add_entry(&list, LIST_SYSCALL_ALLOW, family->name,
-		  family == row ? text_format("the system call %s and those that only make sense with it", row->name) :
-				  text_format("%s, with %s and those that only make sense with it", row->name, family->name));
+		  family == row
+			  ? text_format("the system call %s and those that only make sense with it", row->name)
+			  : text_format("%s, with %s and those that only make sense with it", row->name, family->name));
 	return list.count;
 }
 

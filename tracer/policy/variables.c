@@ -46,7 +46,8 @@ static int refuse_unknown(const char *name, size_t length, struct error *error)
 		text_printf(&known, "%s${%s}", i ? ", " : "; known variables: ", rows[i].name);
 	}
 	nearest_format(&nearest, question);
-	int result = error_set(error, EINVAL, "unknown variable ${%.60s}%s", word, nearest.best ? question : text_string(&known));
+	int result = error_set(error, EINVAL, "unknown variable ${%.60s}%s", word,
+			       nearest.best ? question : text_string(&known));
 	text_free(&known);
 	free(word);
 	return result;
