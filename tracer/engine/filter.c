@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* An argument check that must lead to a stop (or to an errno). 32-bit arguments are compared by their low word alone, since
@@ -63,6 +64,10 @@ static const struct check checks[] = {
 	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWUSER) } },
 	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWPID) } },
 	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWNET) } },
+
+	/* A look without waiting at children, one of whose pidfds may have become readable (handle_wait). */
+	{ "waitid", STOP, 0, 1, { BIT(3, WNOHANG) } },
+	{ "wait4", STOP, 0, 1, { BIT(2, WNOHANG) } },
 
 	/* The same uid is enough to starve or slow the supervisor by these; 0 is the caller itself. */
 	{ "prlimit64", STOP, 0, 1, { NOT_ZERO(0) } },

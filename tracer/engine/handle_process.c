@@ -187,6 +187,14 @@ static struct resume signal_pidfd(struct stop *stop)
 	return supervisor_owns_thread(stop->supervisor, pid) ? signal_thread(stop, pid) : signal_process(stop, pid);
 }
 
+/* The kernel makes a child's pidfd readable before the tracer, which learns of the end first, has let the parent know: a
+ * parent that looks without waiting would find nothing, and GLib takes that for exit 0. So the end is passed on first. */
+struct resume handle_wait(struct stop *stop)
+{
+	supervisor_reap_exiting(stop->supervisor);
+	return resume_run();
+}
+
 struct resume handle_signal(struct stop *stop)
 {
 	const char *name = stop->row->name;

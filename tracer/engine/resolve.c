@@ -559,7 +559,7 @@ int resolve_path(struct supervisor *supervisor, struct task *task, int dirfd, co
 		}
 	}
 	size_t base = strlen(joined);
-	int length = snprintf(joined + base, sizeof(joined) - base, "%s%s", base ? "/" : "", name);
+	size_t length = base + (size_t)snprintf(joined + base, sizeof(joined) - base, "%s%s", base ? "/" : "", name);
 	/* An entry's trailing slash would make the kernel follow a link there. */
 	while (flags & RESOLVE_NAME && length > 1 && joined[length - 1] == '/')
 		joined[--length] = '\0';

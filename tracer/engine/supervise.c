@@ -411,6 +411,29 @@ static void handle_event(struct supervisor *supervisor, const struct wait_event 
 	}
 }
 
+static void find_exiting(struct task *task, void *data)
+{
+	pid_t *found = data;
+	if (task->exiting && task->process->thread_count == 1)
+		*found = task->tid;
+}
+
+/* Only processes of one thread: nothing but their end is left to come from them, and soon. */
+void supervisor_reap_exiting(struct supervisor *supervisor)
+{
+	struct early_ends none = { .next = 0 };
+	while (supervisor->exiting_count > 0) {
+		struct wait_event event;
+		pid_t tid = 0;
+		tasks_each(supervisor->tasks, find_exiting, &tid);
+		int result = tid ? wait_for(tid, &event) : -ECHILD;
+		if (result == 0)
+			handle_event(supervisor, &event, &none);
+		else if (result != -EINTR)
+			return;
+	}
+}
+
 static void supervise_until_empty(struct supervisor *supervisor)
 {
 	struct early_ends early = { .next = 0 };

@@ -107,6 +107,9 @@ void supervisor_end_tree(struct supervisor *supervisor);
 /* Asks front to count unread output and to look at the clocks: what came before this moment latches first. */
 void supervisor_count_before(struct supervisor *supervisor);
 
+/* Waits for the end of every process that has announced it, and passes it on to the parents. */
+void supervisor_reap_exiting(struct supervisor *supervisor);
+
 /* Is the process or thread part of the tree? */
 bool supervisor_owns_process(struct supervisor *supervisor, pid_t tgid);
 bool supervisor_owns_thread(struct supervisor *supervisor, pid_t tid);
