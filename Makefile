@@ -1,5 +1,5 @@
 # bailiff. `make help` lists the targets. Nothing is written outside $(B); `B=` gives another build its own folder.
-B        ?= build
+B         = build
 PREFIX   ?= /usr/local
 PYTHON   ?= /usr/bin/python3
 CFLAGS   ?= -O2 -g
@@ -20,12 +20,14 @@ TARGETS  := $(call program,tests/targets/*.c)
 FUZZERS  := $(call program,tests/fuzz/fuzz_*.c)
 BENCHES  := $(call program,bench/*.c)
 MAN       = $(wildcard man/*.[1-8])
-SAY       = $(if $(V),,@echo '  $(1) $@' >&2;)
+SAY       = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@echo '  $(1) $@' >&2;)
 SUB       = @$(MAKE) --no-print-directory -j$(shell nproc)
 
 all: $(B)/bailiff
 units: $(UNITS) $(FUZZERS)
 tests: units $(TARGETS) $(BENCHES)
+all units tests:
+	@:
 
 $(B)/bailiff: $(OBJECTS)
 	$(call SAY,LD)$(CC) $(CFLAGS) $(EXTRA) $(LINK) $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -63,11 +65,11 @@ uninstall:
 # What a newcomer types. Both install the packages they miss (asking first on a terminal), then build.
 demo:
 	@tests/deps.sh demo
-	$(SUB) -s all
+	$(SUB) all
 	@policies/examples/csv-analysis/run.sh $(B)/bailiff $(B)/demo
 check:
 	@tests/deps.sh check
-	$(SUB) -s all tests
+	$(SUB) all tests
 	@$(PYTHON) tests/run.py
 deps:
 	@tests/deps.sh check
