@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int subject_read(struct stop *stop, unsigned dirfd_role, unsigned path_role, unsigned flags, struct subject *subject)
+int subject_read_name(struct stop *stop, unsigned path_role, struct subject *subject)
 {
 	memset(&subject->operation, 0, sizeof(subject->operation));
 	subject->operation.given = subject->given;
@@ -19,20 +19,23 @@ int subject_read(struct stop *stop, unsigned dirfd_role, unsigned path_role, uns
 
 	tracee_address address = tracee_address_of(stop_argument(stop, path_role));
 	ssize_t length = memory_read_string(stop->task->tid, address, subject->given, sizeof(subject->given));
-	if (length < 0)
-		return (int)length;
-	int dirfd = dirfd_role ? stop_int(stop, dirfd_role) : AT_FDCWD;
-	return resolve_path(stop->supervisor, stop->task, dirfd, subject->given, flags, &subject->resolved);
+	return length < 0 ? (int)length : 0;
 }
 
-int subject_from_descriptor(struct stop *stop, int descriptor, struct subject *subject)
+static int base_descriptor(const struct stop *stop, unsigned dirfd_role)
 {
-	memset(&subject->operation, 0, sizeof(subject->operation));
-	snprintf(subject->given, sizeof(subject->given), "/proc/self/fd/%d", descriptor);
-	subject->operation.given = subject->given;
-	subject->operation.resolved = subject->resolved.path;
-	subject->operation.list = LIST_COUNT;
-	return resolve_descriptor(stop->supervisor, stop->task, descriptor, &subject->resolved);
+	return dirfd_role ? stop_int(stop, dirfd_role) : AT_FDCWD;
+}
+
+int subject_resolve(struct stop *stop, unsigned dirfd_role, unsigned flags, struct subject *subject)
+{
+	return resolve_path(stop->supervisor, stop->task, base_descriptor(stop, dirfd_role), subject->given, flags, &subject->resolved);
+}
+
+int subject_read(struct stop *stop, unsigned dirfd_role, unsigned path_role, unsigned flags, struct subject *subject)
+{
+	int failed = subject_read_name(stop, path_role, subject);
+	return failed ? failed : subject_resolve(stop, dirfd_role, flags, subject);
 }
 
 struct decision subject_decide(struct stop *stop, const struct subject *subject, unsigned access)

@@ -37,8 +37,9 @@ struct subject {
  * 0, or -errno that the program gets (-EFAULT, -ENAMETOOLONG, …). */
 int subject_read(struct stop *stop, unsigned dirfd_role, unsigned path_role, unsigned flags, struct subject *subject);
 
-/* The object behind a descriptor of the thread, for calls that name one by number. */
-int subject_from_descriptor(struct stop *stop, int descriptor, struct subject *subject);
+/* The two halves of subject_read. */
+int subject_read_name(struct stop *stop, unsigned path_role, struct subject *subject);
+int subject_resolve(struct stop *stop, unsigned dirfd_role, unsigned flags, struct subject *subject);
 
 /* Decides `access` to the resolved object. True when the call may go on; else *resume is what to return: a violation, or
  * ENOENT for what is hidden. Takes no account of resolved.error: a caller looks at that first or by itself. */

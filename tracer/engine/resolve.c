@@ -537,6 +537,38 @@ static void reset(struct resolved *resolved, const char *name)
 	resolved->dot_last = *name && (length == 0 || (dots && (dots == length || name[length - dots - 1] == '/')));
 }
 
+/* Is the first folder of the path a link (/lib, /bin, /var/run's kin)? Remembered: a stale answer costs a second decision or
+ * a slower first one, nothing else. */
+static bool begins_with_link(struct supervisor *supervisor, const char *path)
+{
+	struct first_folder *known = supervisor->first_folders;
+	size_t length = 1 + strcspn(path + 1, "/");
+	if (length >= sizeof(known->path))
+		return true;
+	for (size_t i = 0; i < supervisor->first_folder_count; i++)
+		if (strncmp(known[i].path, path, length) == 0 && known[i].path[length] == '\0')
+			return known[i].is_link;
+	struct first_folder entry = { .is_link = false };
+	struct stat status;
+	memcpy(entry.path, path, length);
+	entry.is_link = lstat(entry.path, &status) == 0 && S_ISLNK(status.st_mode);
+	if (supervisor->first_folder_count < FIRST_FOLDER_MAX)
+		known[supervisor->first_folder_count++] = entry;
+	return entry.is_link;
+}
+
+bool resolve_as_written(struct supervisor *supervisor, struct task *task, int dirfd, const char *name, struct resolved *resolved)
+{
+	char joined[2 * PATH_MAX];
+	joined[0] = '\0';
+	if (*name == '\0' || supervisor->hides || strstr(name, "..") || (name[0] != '/' && base_path(task, dirfd, joined) != 0))
+		return false;
+	reset(resolved, name);
+	size_t base = strlen(joined);
+	snprintf(joined + base, sizeof(joined) - base, "%s%s", base ? "/" : "", name);
+	return clean(joined, resolved->path) && !is_below_proc(resolved->path) && !begins_with_link(supervisor, resolved->path);
+}
+
 int resolve_path(struct supervisor *supervisor, struct task *task, int dirfd, const char *name, unsigned flags,
 		 struct resolved *resolved)
 {

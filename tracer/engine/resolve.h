@@ -38,6 +38,11 @@ struct resolved {
 int resolve_path(struct supervisor *supervisor, struct task *task, int dirfd, const char *name, unsigned flags,
 		 struct resolved *resolved);
 
+/* The same without a look at the file system, for a caller that pins what it decides: the canonical path if no link lies on
+ * the way. An open of it through no link then fails with ELOOP where one does, and is resolved in full. False where only a
+ * full resolution can tell (`..`, /proc, a first folder that is known to be a link, entries that look at link names). */
+bool resolve_as_written(struct supervisor *supervisor, struct task *task, int dirfd, const char *name, struct resolved *resolved);
+
 /* The object behind one of the thread's descriptors. */
 int resolve_descriptor(struct supervisor *supervisor, struct task *task, int descriptor, struct resolved *resolved);
 

@@ -10,12 +10,17 @@
 #include "tracee/registers.h"
 #include "tracee/tasks.h"
 
-enum { SYSTEM_LOADER_MAX = 8, BOUND_SOCKET_MAX = 1024 };
+enum { SYSTEM_LOADER_MAX = 8, BOUND_SOCKET_MAX = 1024, FIRST_FOLDER_MAX = 32 };
 
 /* A socket that the tree has bound: its inode, and for one with a path the canonical one. */
 struct bound_socket {
 	uint64_t inode;
 	char unix_path[128];
+};
+
+struct first_folder {
+	char path[64];
+	bool is_link;
 };
 
 struct supervisor {
@@ -46,6 +51,9 @@ struct supervisor {
 
 	struct bound_socket *bound_sockets; /* what the tree has bound, the newest BOUND_SOCKET_MAX of it; owned */
 	size_t bound_socket_count, bound_socket_next;
+
+	struct first_folder first_folders[FIRST_FOLDER_MAX]; /* which of them are links, as first seen */
+	size_t first_folder_count;
 
 	struct proc_identity own, assumed; /* file-system identity of the tracer: at start, and at the moment */
 };
