@@ -17,7 +17,7 @@ static void ask_paths(const struct policy *policy)
 	static const char *const paths[] = { "/", "/etc/passwd", "/tmp/w/a", "/proc/42/maps", "/home/u/.ssh/id", "/a/../b" };
 	for (size_t i = 0; i < sizeof(paths) / sizeof(*paths); i++) {
 		for (unsigned access = 1; access < 16; access++) {
-			const struct path_request request = { access, paths[i], 42 };
+			const struct path_request request = { .access = access, .path = paths[i], .self = 42, .directory = access % 3 == 0 };
 			struct considered considered[3];
 			struct suggestion suggestions[SUGGESTION_MAX];
 			struct decision decision = decide_path(policy, &request);

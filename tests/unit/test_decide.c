@@ -108,7 +108,7 @@ static const struct path_case {
 static void test_paths(const struct policy *policy, const struct path_case *cases, size_t count)
 {
 	for (size_t i = 0; i < count; i++) {
-		const struct path_request request = { cases[i].access, cases[i].path, SELF };
+		const struct path_request request = { .access = cases[i].access, .path = cases[i].path, .self = SELF };
 		char what[200];
 		snprintf(what, sizeof(what), "access %u to \"%s\"", cases[i].access, cases[i].path);
 		expect(decide_path(policy, &request), cases[i].expected, what);
@@ -117,7 +117,7 @@ static void test_paths(const struct policy *policy, const struct path_case *case
 
 static void test_no_caller(const struct policy *policy)
 {
-	const struct path_request request = { R, "/proc/0/maps", 0 };
+	const struct path_request request = { .access = R, .path = "/proc/0/maps" };
 	expect(decide_path(policy, &request), "deny policy_blocked_read /paths/read -", "without a caller nobody is /proc/self");
 }
 
@@ -131,7 +131,7 @@ static void test_names(const struct policy *policy)
 		{ R, "/data/hidden", "hide - /paths/hide/0 /data/hidden/**" },
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
-		const struct path_request request = { cases[i].access, cases[i].path, SELF };
+		const struct path_request request = { .access = cases[i].access, .path = cases[i].path, .self = SELF };
 		expect(decide_name(policy, &request), cases[i].expected, cases[i].path);
 	}
 }
@@ -189,6 +189,35 @@ static void test_dropped(void)
 						  { R, "/x", "deny policy_blocked_read /paths/read -" } };
 	test_paths(policy, cases, 2);
 	tap_ok(!decide_has_network(policy), "an entry without a value is no entry");
+	policy_free(policy);
+}
+
+/* An entry that ends in a slash opens listings: what the call itself guarantees to be a folder. */
+static void test_folders_only(void)
+{
+	struct policy *policy = bound("{\"paths\": {\"read\": [\"/app/**/\", \"/one/\", \"/app/**/*.py\"]}}");
+	static const struct {
+		const char *path;
+		bool directory, allowed;
+	} rows[] = {
+		{ "/app", true, true },       { "/app/pkg", true, true },    { "/app/a/b", true, true },  { "/app", false, false },
+		{ "/app/pkg", false, false }, { "/app/x.py", false, true },  { "/app/x.py", true, true }, { "/one", true, true },
+		{ "/one", false, false },     { "/one/two", true, false },   { "/", true, false },        { "/other", true, false },
+	};
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		const struct path_request request = { R, rows[i].path, SELF, rows[i].directory };
+		tap_ok((decide_path(policy, &request).kind == DECISION_ALLOW) == rows[i].allowed, "%s %s is %s", rows[i].path,
+		       rows[i].directory ? "as a folder" : "as whatever it is", rows[i].allowed ? "allowed" : "refused");
+		const struct path_request write = { W, rows[i].path, SELF, rows[i].directory };
+		tap_number(decide_path(policy, &write).kind, DECISION_DENY, "writing there is another matter");
+	}
+	struct considered considered[2];
+	const struct path_request request = { R, "/one", SELF, false };
+	size_t count = decide_consider_path(policy, &request, considered, 2);
+	tap_ok(count == 1 && strcmp(considered[0].why, "covers the listing of folders, not files") == 0, "and the near miss says so");
+	char *shown = policy_to_json(policy);
+	tap_contains(shown, "{\"entry\": \"/one/\", \"from\"", "shown as it is written");
+	free(shown);
 	policy_free(policy);
 }
 
@@ -319,7 +348,7 @@ static void test_considered_paths(const struct policy *policy)
 	};
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
 		struct considered considered[4];
-		const struct path_request request = { cases[i].access, cases[i].path, SELF };
+		const struct path_request request = { .access = cases[i].access, .path = cases[i].path, .self = SELF };
 		size_t count = decide_consider_path(policy, &request, considered, 4);
 		expect_considered(considered, count, cases[i].expected, cases[i].path);
 	}
@@ -329,7 +358,7 @@ static void test_considered_order(void)
 {
 	struct policy *policy = bound("{\"paths\": {\"read\": [\"/a/x\", \"/a/b/x\", \"/a/b/c/x\", \"/a/b/y\", \"/a/b/c/y\", \"${SCRIPT}\", \"/b/c\"]}}");
 	struct considered considered[8];
-	const struct path_request request = { R, "/a/b/c/d", SELF };
+	const struct path_request request = { .access = R, .path = "/a/b/c/d", .self = SELF };
 	static const char *const order[] = { "/a/b/c/x", "/a/b/c/y", "/a/b/x", "/a/b/y", "/a/x", "${SCRIPT}" };
 	size_t count = decide_consider_path(policy, &request, considered, 8);
 	tap_number((long long)count, 6, "six are near enough to be named");
@@ -380,6 +409,7 @@ int main(void)
 	test_listed();
 	test_empty();
 	test_dropped();
+	test_folders_only();
 	test_protected(policy);
 	test_hashes(policy);
 	test_network(policy);

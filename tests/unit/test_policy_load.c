@@ -352,7 +352,7 @@ static void test_bad_overrides(void)
 		const char *message;
 	} rows[] = {
 		{ { OVERRIDE_LIST, LIST_READ, "", 3 }, "command line, argument 3: an empty string" },
-		{ { OVERRIDE_LIST, LIST_READ, "/a/", 3 }, "command line, argument 3: an empty component" },
+		{ { OVERRIDE_LIST, LIST_WRITE, "/a/", 3 }, "command line, argument 3: an empty component" },
 		{ { OVERRIDE_LIST, LIST_READ, "a/../b", 3 }, "command line, argument 3: '.' and '..' never occur" },
 		{ { OVERRIDE_LIST, LIST_READ, "a/[", 3 }, "command line, argument 3: '[' has no ']'" },
 		{ { OVERRIDE_LIST, LIST_DENY, "${HOM}/x", 3 }, "command line, argument 3: unknown variable ${HOM}" },

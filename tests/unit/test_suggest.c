@@ -139,7 +139,7 @@ static void test_paths(void)
 {
 	for (size_t i = 0; i < sizeof(path_cases) / sizeof(*path_cases); i++) {
 		const struct path_case *row = &path_cases[i];
-		const struct path_request request = { row->access, row->path, SELF };
+		const struct path_request request = { .access = row->access, .path = row->path, .self = SELF };
 		struct suggestion suggestions[SUGGESTION_MAX];
 		struct policy *policy = bound(row->policy);
 		size_t count = suggest_path(policy, &request, &variables, suggestions);

@@ -72,15 +72,17 @@ static int add_spellings(struct rule *rule, const char *text, size_t first, stru
 	return result;
 }
 
-static int bind_path(struct rule *rule, const struct policy_variables *variables, struct error *error)
+static int bind_path(struct rule *rule, enum rule_list list, const struct policy_variables *variables, struct error *error)
 {
+	rule->folders_only = rule_is_folders_only(list, rule->text);
+	auto_free char *written = text_duplicate_bytes(rule->text, strlen(rule->text) - rule->folders_only);
 	auto_free char *text = NULL;
-	if (variable_leads(rule->text))
-		text = insert_variable(rule->text, variables);
-	else if (rule->text[0] == '/')
-		text = text_duplicate(rule->text);
+	if (variable_leads(written))
+		text = insert_variable(written, variables);
+	else if (written[0] == '/')
+		text = text_duplicate(written);
 	else if (variables->cwd)
-		text = absolute_text(rule->text, variables->cwd);
+		text = absolute_text(written, variables->cwd);
 	else
 		return error_set(error, EINVAL, "a relative path, and no working directory");
 	rule->dropped = !text;
@@ -116,7 +118,7 @@ static int bind_rule(struct rule *rule, enum rule_list list, const struct policy
 	struct error inner = { 0 };
 	int result;
 	if (rule_list_is_path(list))
-		result = bind_path(rule, variables, &inner);
+		result = bind_path(rule, list, variables, &inner);
 	else if (list == LIST_CONNECT || list == LIST_BIND)
 		result = bind_address(rule, list, variables, &inner);
 	else

@@ -72,7 +72,9 @@ static void keep_miss(struct kept *kept, const struct rule *rule, enum rule_list
 	if (best_common == 0)
 		return;
 	struct considered *considered = keep(kept, (unsigned)best_common, rule, list);
-	if (considered)
+	if (considered && rule->folders_only && matches(rule, request))
+		snprintf(considered->why, sizeof(considered->why), "covers the listing of folders, not files");
+	else if (considered)
 		pattern_explain_miss(rule->patterns[best], request->path, request->self, considered->why,
 				     sizeof(considered->why));
 }

@@ -26,13 +26,16 @@ static bool rule_matches(const struct rule *rule, const char *path, pid_t self)
 	return false;
 }
 
-/* The first entry of a list that matches. A dropped one has no patterns. */
-static const struct rule *list_find(const struct policy *policy, enum rule_list list, const char *path, pid_t self)
+/* The first entry of a list that matches. A dropped one has no patterns. One for folders counts where the call itself
+ * says that it opens nothing else: the kernel refuses everything but a folder then, whatever lies there by now. */
+static const struct rule *list_find(const struct policy *policy, enum rule_list list, const struct path_request *request)
 {
 	const struct rules *rules = &policy->lists[list];
-	for (size_t i = 0; i < rules->count; i++)
-		if (rule_matches(&rules->items[i], path, self))
-			return &rules->items[i];
+	for (size_t i = 0; i < rules->count; i++) {
+		const struct rule *rule = &rules->items[i];
+		if ((!rule->folders_only || request->directory) && rule_matches(rule, request->path, request->self))
+			return rule;
+	}
 	return NULL;
 }
 
@@ -106,12 +109,12 @@ static bool deny_applies(const struct policy *policy, unsigned access)
 
 struct decision decide_name(const struct policy *policy, const struct path_request *request)
 {
-	const struct rule *hidden = list_find(policy, LIST_HIDE, request->path, request->self);
+	const struct rule *hidden = list_find(policy, LIST_HIDE, request);
 	if (hidden)
 		return decide_hidden(hidden);
 	const struct rule *denied = NULL;
 	if (deny_applies(policy, request->access))
-		denied = list_find(policy, LIST_DENY, request->path, request->self);
+		denied = list_find(policy, LIST_DENY, request);
 	if (denied)
 		return decide_deny(policy, first_rule(request->access), denied, LIST_DENY);
 	return decide_allow(NULL, LIST_READ);
@@ -176,7 +179,7 @@ static struct decision decide_accesses(const struct policy *policy, const struct
 	for (size_t i = 0; i < ACCESS_KINDS; i++) {
 		if (!(request->access & accesses[i].access))
 			continue;
-		const struct rule *rule = list_find(policy, accesses[i].list, request->path, request->self);
+		const struct rule *rule = list_find(policy, accesses[i].list, request);
 		if (!rule)
 			return decide_deny(policy, accesses[i].rule, NULL, accesses[i].list);
 		decision = decide_allow(rule, accesses[i].list);

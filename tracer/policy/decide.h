@@ -27,6 +27,8 @@ struct path_request {
 	unsigned access;  /* enum access bits, at least one; all must be allowed */
 	const char *path; /* canonical, absolute */
 	pid_t self;       /* tgid of the caller: what /proc/self means */
+	bool directory;   /* the call can open nothing but a folder (O_DIRECTORY and no O_TMPFILE): read entries that end
+			   * in a slash count. Where that is not sure, false */
 };
 
 /* hide, then deny, then each access against its own list. */

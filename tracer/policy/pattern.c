@@ -193,8 +193,7 @@ static bool is_double_star(struct piece text)
 static const char *component_refuse(struct piece text, bool stars_meet)
 {
 	if (text.length == 0)
-		return "an empty component: write a single '/', and none at the end "
-		       "(\"/dir\" is the folder, \"/dir/**\" all of it)";
+		return "an empty component: write a single '/', and none at the end; \"/dir/**\" is the folder and all of it";
 	if ((text.length == 1 && text.bytes[0] == '.') || (text.length == 2 && memcmp(text.bytes, "..", 2) == 0))
 		return "'.' and '..' never occur in a canonical path";
 	if (stars_meet && !is_double_star(text))

@@ -40,6 +40,7 @@ struct rule {
 	char *text;               /* as written: "${WORKSPACE}/input.csv" */
 	struct position position;
 	bool dropped;             /* its variable has no value: matches nothing */
+	bool folders_only;        /* read entries that end in a slash: the listing of what matches, never a file */
 	char sha256[HASH_TEXT];   /* execute entries may carry one; "" otherwise */
 
 	/* set by policy_bind, by kind of list */

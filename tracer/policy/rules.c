@@ -31,6 +31,12 @@ bool rule_list_is_path(enum rule_list list)
 	return list <= LIST_HIDE;
 }
 
+bool rule_is_folders_only(enum rule_list list, const char *text)
+{
+	size_t length = strlen(text);
+	return list == LIST_READ && length > 1 && text[length - 1] == '/' && text[length - 2] != '/';
+}
+
 const char *rule_variable_place(enum rule_list list, const char *text)
 {
 	const char *place = text;
@@ -150,6 +156,8 @@ int rule_check(enum rule_list list, const char *text, bool from_command_line, st
 		return error_set(error, EINVAL, "an empty string");
 	char *filled = text_duplicate(text);
 	int result = fill_in(list, filled, error);
+	if (rule_is_folders_only(list, filled))
+		filled[strlen(filled) - 1] = '\0';
 	if (result == 0 && rule_list_is_path(list))
 		result = check_path(filled, from_command_line, error);
 	else if (result == 0 && (list == LIST_CONNECT || list == LIST_BIND))

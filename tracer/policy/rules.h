@@ -20,4 +20,7 @@ void rules_free(struct rules *rules);
 
 bool rule_list_is_path(enum rule_list list);
 
+/* Does a well-formed entry of `list` end in a slash, and so name the listing of folders alone? Only read entries do. */
+bool rule_is_folders_only(enum rule_list list, const char *text);
+
 #endif

@@ -1,4 +1,5 @@
 /* A merged policy as JSON: each value with the place that it came from. */
+#include "base/cleanup.h"
 #include "base/text.h"
 #include "policy/limits.h"
 #include "policy/policy.h"
@@ -80,13 +81,15 @@ static void print_from(struct printer *printer, const struct position *position)
 /* The first spelling is the text itself once its variable has a value; further ones are its names through links. */
 static void print_spellings(struct printer *printer, const struct rule *rule)
 {
+	const char *ending = rule->folders_only ? "/" : "";
 	text_append(&printer->text, ", \"matches\": [");
 	if (rule->address.path)
 		print_string(printer, pattern_text(rule->address.path));
 	for (size_t i = 0; i < rule->pattern_count; i++) {
 		if (i > 0 || rule->address.path)
 			text_append(&printer->text, ", ");
-		print_string(printer, pattern_text(rule->patterns[i]));
+		auto_free char *spelling = text_format("%s%s", pattern_text(rule->patterns[i]), ending);
+		print_string(printer, spelling);
 	}
 	text_append(&printer->text, "]");
 }
@@ -94,7 +97,9 @@ static void print_spellings(struct printer *printer, const struct rule *rule)
 static bool is_spelled_otherwise(const struct rule *rule)
 {
 	size_t count = rule->pattern_count + (rule->address.path ? 1 : 0);
-	return count > 1 || (rule->pattern_count == 1 && strcmp(pattern_text(rule->patterns[0]), rule->text) != 0);
+	size_t written = strlen(rule->text) - rule->folders_only;
+	return count > 1 || (rule->pattern_count == 1 && (strlen(pattern_text(rule->patterns[0])) != written ||
+							  strncmp(pattern_text(rule->patterns[0]), rule->text, written) != 0));
 }
 
 static void print_rule(struct printer *printer, const struct rule *rule)
