@@ -7,7 +7,7 @@
 #include <cjson/cJSON.h>
 #include <stdlib.h>
 
-enum { SELF = 4242, R = ACCESS_READ, W = ACCESS_WRITE, X = ACCESS_EXECUTE };
+enum { SELF = 4242, R = ACCESS_READ, W = ACCESS_WRITE, X = ACCESS_EXECUTE, FOLDER = 1 << 8 };
 
 static const struct policy_variables variables = { .workspace = "/tmp/bailiff-x", .cwd = "/home/u/project", .home = "/home/u",
 						   .script = "/srv/app/main.py", .script_dir = "/srv/app" };
@@ -60,7 +60,8 @@ static void test_shipped(const struct shipped_policy *shipped)
 	tap_ok(policy->description && strlen(policy->description) > 20, "%s says what it is for", shipped->name);
 	tap_number((long long)policy->file_count, alone ? 1 : 2, "%s extends default, or nothing", shipped->name);
 	tap_string(policy->files[0].file, denies_all ? "policy:deny-all" : "policy:default", "the base of %s", shipped->name);
-	tap_ok(!decide_has_network(policy), "%s has no network", shipped->name);
+	tap_number((long long)policy->lists[LIST_CONNECT].count, 0, "%s connects to nothing", shipped->name);
+	tap_ok(policy->lists[LIST_BIND].count == 0 || strcmp(shipped->name, "python") == 0, "%s binds nothing", shipped->name);
 	tap_ok(policy->on_violation == ON_VIOLATION_KILL && !policy->stat_listed, "%s kills, and does not inspect metadata", shipped->name);
 	tap_number((long long)(policy->lists[LIST_SYSCALL_ALLOW].count), 0, "%s opens no system calls", shipped->name);
 	policy_free(policy);
@@ -133,7 +134,10 @@ static const struct promise {
 	{ "deny-all", W, "/dev/null", false },
 	{ "deny-all", R, "/tmp/bailiff-x/a", false },
 	{ "python", R, "/srv/app/main.py", true },
-	{ "python", R, "/srv/app", true },
+	{ "python", R, "/srv/app/pkg", false },
+	{ "python", R | FOLDER, "/srv/app", true },
+	{ "python", R | FOLDER, "/srv/app/pkg", true },
+	{ "python", R | FOLDER, "/srv", false },
 	{ "python", R, "/srv/app/lib/deep/x.py", true },
 	{ "python", R, "/srv/app/secrets.txt", false },
 	{ "python", R, "/srv/app/.env", false },
@@ -170,7 +174,7 @@ static void test_promises(void)
 			name = row->policy;
 			policy = bound(name);
 		}
-		const struct path_request request = { row->access, row->path, SELF };
+		const struct path_request request = { row->access & ~(unsigned)FOLDER, row->path, SELF, (row->access & FOLDER) != 0 };
 		tap_ok(policy && (decide_path(policy, &request).kind == DECISION_ALLOW) == row->allowed, "%s %s access %u to %s", name,
 		       row->allowed ? "allows" : "refuses", row->access, row->path);
 	}
