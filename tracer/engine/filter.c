@@ -138,7 +138,8 @@ static int add_gate_rules(scmp_filter_ctx context, uint64_t nonce)
 		if (failed)
 			return failed;
 	}
-	return seccomp_rule_add(context, SCMP_ACT_NOTIFY, SYSCALL_INJECT, 1, SCMP_CMP64(0, SCMP_CMP_EQ, nonce));
+	const struct scmp_arg_cmp is_ours = { 0, SCMP_CMP_EQ, nonce, 0 };
+	return seccomp_rule_add_array(context, SCMP_ACT_NOTIFY, SYSCALL_INJECT, 1, &is_ours);
 }
 
 /* fork in "syscalls.deny" means every way to make a process, as its reader expects: libc's fork() is a clone. */

@@ -178,6 +178,7 @@ static bool blocked_by_hash(struct stop *stop, struct subject *subject, int fd, 
 static int subject_from_name(struct stop *stop, const char *name, struct subject *subject)
 {
 	memset(&subject->operation, 0, sizeof(subject->operation));
+	subject->directory = false;
 	text_copy(subject->given, sizeof(subject->given), name);
 	subject->operation.given = subject->given;
 	subject->operation.resolved = subject->resolved.path;

@@ -249,6 +249,8 @@ static struct resume decide_open(struct stop *stop, const struct open_request *r
 	bool exclusive = (asked & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
 	bool no_follow = asked & O_NOFOLLOW || exclusive;
 	int failed = subject_read_name(stop, stop->row->roles.path, &subject);
+	/* What was decided for a folder is opened as one: the pinned flags hold O_DIRECTORY too. */
+	subject.directory = asked & O_DIRECTORY && (asked & O_TMPFILE) != O_TMPFILE;
 	if (!failed && stop->supervisor->plan->events_fd < 0 && open_as_written(stop, &subject, request, &resume))
 		return resume;
 	if (!failed)

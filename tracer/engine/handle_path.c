@@ -13,6 +13,7 @@
 int subject_read_name(struct stop *stop, unsigned path_role, struct subject *subject)
 {
 	memset(&subject->operation, 0, sizeof(subject->operation));
+	subject->directory = false;
 	subject->operation.given = subject->given;
 	subject->operation.resolved = subject->resolved.path;
 	subject->operation.list = LIST_COUNT;
@@ -46,6 +47,7 @@ struct decision subject_decide(struct stop *stop, const struct subject *subject,
 		.access = access,
 		.path = subject->resolved.path,
 		.self = stop->task->process->tgid,
+		.directory = subject->directory,
 	};
 	return decide_path(stop->supervisor->policy, &request);
 }

@@ -30,6 +30,7 @@ bool verify_exec(struct stop *stop);
 struct subject {
 	char given[PATH_MAX];
 	struct resolved resolved;
+	bool directory;             /* the call opens nothing but a folder */
 	struct operation operation; /* filled for a report; points into this struct */
 };
 

@@ -56,7 +56,7 @@ _Noreturn void launch_abandon(void)
 
 _Noreturn static void give_up(int socket, enum launch_step step, int number)
 {
-	struct launch_report report = { step, number };
+	struct launch_report report = { (int)step, number };
 	ssize_t written = send(socket, &report, sizeof(report), MSG_NOSIGNAL);
 	_exit(written == sizeof(report) ? EXIT_CANNOT_EXECUTE : EXIT_BAILIFF_FAILED);
 }

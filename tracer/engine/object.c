@@ -62,6 +62,7 @@ bool object_by_descriptor(struct stop *stop, int descriptor, unsigned access, st
 	int flags;
 	object->fd = -1;
 	memset(&object->subject.operation, 0, sizeof(object->subject.operation));
+	object->subject.directory = false;
 	int failed = proc_read_fd_flags(stop->task->tid, descriptor, &flags);
 	if (!failed && (flags & O_PATH))
 		failed = -EBADF;

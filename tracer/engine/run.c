@@ -38,6 +38,7 @@ void engine_block_signals(struct run_signals *signals)
 		if (!is_ignored(ending_signals[i]))
 			sigaddset(&block, ending_signals[i]);
 	sigaddset(&block, SIGCHLD);
+	signal(SIGCHLD, SIG_DFL); /* ignored, the kernel would reap the tracer by itself and say nothing */
 	if (!is_ignored(SIGTSTP))
 		sigaddset(&block, SIGTSTP);
 	sigprocmask(SIG_BLOCK, &block, &signals->mask);
@@ -112,9 +113,9 @@ static int find_program(const struct run_plan *plan, char program[static PATH_MA
 	char seen[PATH_MAX];
 	if (strlen(name) >= PATH_MAX)
 		return -ENAMETOOLONG;
-	strcpy(program, name);
+	text_copy(program, PATH_MAX, name);
 	if (name[0] == '/')
-		strcpy(seen, name);
+		text_copy(seen, sizeof(seen), name);
 	else
 		join(seen, plan->cwd, "", 0, name);
 	return program_status(seen);

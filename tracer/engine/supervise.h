@@ -4,6 +4,7 @@
 
 #include "engine/launch.h"
 #include "engine/shared.h"
+#include "engine/supervisor.h"
 
 struct supervise_start {
 	const struct run_plan *plan;
@@ -18,5 +19,14 @@ struct supervise_start {
 
 /* The body of the tracer's process (launch_process). What went wrong is in the record; the result is an exit status. */
 int supervise(void *start);
+
+/* Serves events until the last thread of the tree is gone. */
+void supervise_until_empty(struct supervisor *supervisor);
+
+/* The child's failed step goes into the record, unless a rule had already refused it. */
+void supervisor_read_launch_report(struct supervisor *supervisor);
+
+/* Adds a thread to the table, and its process to what front sees. */
+struct task *supervisor_add_task(struct supervisor *supervisor, pid_t tid, pid_t tgid, pid_t parent);
 
 #endif

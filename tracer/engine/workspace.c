@@ -1,6 +1,7 @@
 #include "engine/workspace.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -81,7 +82,7 @@ static enum emptied empty_once(DIR *folder, char child[static NAME_MAX + 1])
 			continue;
 		if (errno != ENOTEMPTY && errno != EEXIST)
 			return STUCK;
-		strcpy(child, entry->d_name);
+		text_copy(child, NAME_MAX + 1, entry->d_name);
 		return DESCEND;
 	}
 	return result;
