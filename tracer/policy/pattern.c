@@ -315,11 +315,14 @@ const char *pattern_text(const struct path_pattern *pattern)
 
 /* ---- matching ---- */
 
+/* Digit by digit from the end, without building a text: this is asked for every entry below /proc/self at every open. */
 static bool piece_is_number(struct piece name, pid_t number)
 {
-	char digits[16];
-	int length = snprintf(digits, sizeof(digits), "%d", number);
-	return length > 0 && name.length == (size_t)length && memcmp(digits, name.bytes, name.length) == 0;
+	size_t left = name.length;
+	for (; number > 0 && left > 0; number /= 10)
+		if (name.bytes[--left] != (char)('0' + number % 10))
+			return false;
+	return number == 0 && left == 0;
 }
 
 static bool component_matches(const struct path_pattern *pattern, size_t index, struct piece name, pid_t self)
