@@ -8,7 +8,7 @@ set -eu
 build="gcc libc6-dev make libseccomp-dev libcjson-dev nettle-dev python3"
 # `a|b`: either will do, `a` is what gets installed.
 check="$build python3-jsonschema strace clang libclang-rt-dev valgrind cppcheck shellcheck mandoc git perl
-	busybox-static|busybox nodejs curl procps"
+	busybox-static|busybox nodejs curl procps netbase"
 
 wanted() {
 	case "$1" in
