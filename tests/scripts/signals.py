@@ -101,27 +101,56 @@ def target_of(process, program):
 				continue
 		return found
 
-	wait_for(search)
+	wait_for(lambda: search() or process.poll() is not None)
 	return found[0] if found else None
+
+
+def begun(folder, shell, options=()):
+	"""A run of a shell that has said that it runs: its own code is at work, not its start."""
+	process = start(folder, ["/bin/sh", "-c", f"echo begun; {shell}"], options=options)
+	process.stdout.readline()
+	return process, target_of(process, "sh")
 
 
 def signals_to_the_target():
 	for number, code in ((signal.SIGTERM, 143), (signal.SIGKILL, 137)):
 		folder = fresh("target")
-		process = start(folder, ["/bin/sleep", "60"])
-		target = target_of(process, "sleep")
+		process, target = begun(folder, "while :; do :; done")
 		os.kill(target, number)
 		ended, _, stderr = finish(process)
 		found = verdict(folder)
 		tap.equal(f"{number.name} to the target from outside", (ended, found["status"], found["exit"].get("signal")),
 			(code, "runtime_error", number.name), stderr, found)
-	folder = fresh("target")
-	process = start(folder, ["/bin/sleep", "1"])
-	target = target_of(process, "sleep")
+	process, target = begun(fresh("target"), "i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done")
 	os.kill(target, signal.SIGSTOP)
 	stopped = wait_for(lambda: state_of(target) in "Tt")
 	os.kill(target, signal.SIGCONT)
 	tap.equal("SIGSTOP and SIGCONT to the target: it stops, and ends well", (stopped, finish(process)[0]), (True, 0))
+
+
+def stop_and_continue(process, delay_ms):
+	"""Stops and continues the target `delay_ms` after its process is there."""
+	while process.poll() is None:
+		targets = [target for tracer in children_of(process.pid) for target in children_of(tracer)]
+		if targets:
+			time.sleep(delay_ms / 1000)
+			try:
+				os.kill(targets[0], signal.SIGSTOP)
+				time.sleep(delay_ms % 1 / 100)
+				os.kill(targets[0], signal.SIGCONT)
+			except ProcessLookupError:
+				pass
+			return
+
+
+def stops_while_it_starts():
+	"""A stop may come at any moment of the start: before the execve, behind it, and in the midst of each open."""
+	ended = []
+	for attempt in range(60):
+		process = start(fresh("start"), ["/bin/sh", "-c", "/bin/true; echo ran"], options=["--wall", "3s"])
+		stop_and_continue(process, attempt % 20 * 0.31)
+		ended.append(finish(process, 12)[:2])
+	tap.equal("60 runs, each stopped and continued while it starts", [end for end in ended if end != (0, b"ran\n")], [])
 
 
 def state_of(pid):
@@ -165,6 +194,7 @@ killed()
 tracer_killed()
 stopped_and_continued()
 signals_to_the_target()
+stops_while_it_starts()
 inherited_dispositions()
 children_it_did_not_make()
 tap.end()
