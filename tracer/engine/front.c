@@ -25,7 +25,7 @@ enum {
 	CPU_LOOK_LEAST_MS = 10, /* between two looks at the CPU clocks, near the limit */
 	CPU_LOOK_MOST_MS = 50,
 	WAKE_AGAIN_MS = 5,      /* the tracer may have gone to wait just before our signal */
-	WATCHDOG_MS = 3000,     /* the tracer has not ended the tree: stuck in the kernel */
+	WATCHDOG_MS = 2000,     /* the tracer has not ended the tree: stuck in the kernel */
 	WATCHDOG_LAST_MS = 2000,
 	PENDING_MOST_BYTES = 64 * 1024,
 	COUNT_MOST_BYTES = 1 << 22, /* more than any pipe holds */

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "engine/pin.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -29,7 +30,7 @@ struct chain {
 	size_t count;
 };
 
-static bool is_system_loader(const struct supervisor *supervisor, const char *path)
+bool exec_is_system_loader(const struct supervisor *supervisor, const char *path)
 {
 	for (size_t i = 0; i < supervisor->system_loader_count; i++)
 		if (strcmp(supervisor->system_loaders[i], path) == 0)
@@ -151,7 +152,7 @@ static bool chain_add(struct chain *chain, struct subject *subject)
 }
 
 /* The hash that an entry names must be that of the file as it is now; at PTRACE_EVENT_EXEC it is taken once more. */
-static bool hash_agrees(struct stop *stop, const char *path, int fd)
+bool exec_hash_agrees(struct stop *stop, const char *path, int fd)
 {
 	const char *required = decide_required_sha256(stop->supervisor->policy, path, stop->task->process->tgid);
 	if (!required)
@@ -162,7 +163,7 @@ static bool hash_agrees(struct stop *stop, const char *path, int fd)
 
 static bool blocked_by_hash(struct stop *stop, struct subject *subject, int fd, struct resume *resume)
 {
-	if (hash_agrees(stop, subject->resolved.path, fd))
+	if (exec_hash_agrees(stop, subject->resolved.path, fd))
 		return false;
 	struct operation *operation = &subject->operation;
 	struct decision decision = subject_decide(stop, subject, ACCESS_EXECUTE);
@@ -198,13 +199,35 @@ static bool loader_allowed(struct stop *stop, const char *name, struct chain *ch
 		*resume = exec_error(stop, &subject, subject.resolved.error);
 		return false;
 	}
-	if (!subject.resolved.objected && is_system_loader(stop->supervisor, subject.resolved.path))
+	if (!subject.resolved.objected && exec_is_system_loader(stop->supervisor, subject.resolved.path))
 		return true;
 	if (!chain_add(chain, &subject)) {
 		*resume = resume_answer(-ELOOP);
 		return false;
 	}
 	return subject_allowed(stop, &subject, ACCESS_EXECUTE, resume);
+}
+
+/* The script is bound when its interpreter opens it: the file that was decided, with the hash that was asked for. */
+static void remember_script(struct task *task, const char *path, const struct stat *status)
+{
+	if (task->script_count == TASK_SCRIPT_MAX)
+		return; /* the chain is longer than the kernel follows: it ends in ELOOP */
+	struct task_script *script = &task->scripts[task->script_count++];
+	*script = (struct task_script){ text_duplicate(path), status->st_dev, status->st_ino };
+}
+
+/* The name as the program wrote it, from the sealed page: another thread cannot have another file executed than the one that
+ * was decided. It is not replaced by the canonical one, since scripts see it as their own name. */
+static struct resume exec_pinned(struct stop *stop, const char *given)
+{
+	const unsigned argument = stop->row->roles.path - 1u;
+	struct resume resume = resume_run();
+	/* Our own code before the first image has no page, and no other thread. */
+	if (!stop->task->launching)
+		resume = pin_address_argument(stop, argument, given, strlen(given) + 1);
+	resume.settle = true;
+	return resume;
 }
 
 /* Judges one program of the chain. `next` receives the interpreter of a script, else stays empty. */
@@ -229,8 +252,10 @@ static struct resume exec_program(struct stop *stop, struct subject *subject, st
 		return resume;
 
 	stop->task->exec = (struct task_exec){ true, program.status.st_dev, program.status.st_ino };
-	if (program.head_length >= 2 && memcmp(program.head, "#!", 2) == 0)
+	if (program.head_length >= 2 && memcmp(program.head, "#!", 2) == 0) {
+		remember_script(stop->task, subject->resolved.path, &program.status);
 		return script_interpreter(&program, next) ? resume_run() : resume_answer(-ENOEXEC);
+	}
 	if (program.head_length < SELFMAG || memcmp(program.head, ELFMAG, SELFMAG) != 0)
 		return resume_run(); /* ENOEXEC, or a binfmt_misc interpreter: judged when it has been loaded */
 	char loader[PATH_MAX];
@@ -250,8 +275,12 @@ struct resume handle_exec(struct stop *stop)
 	struct chain *chain = memory_zeroed(1, sizeof(*chain));
 	struct resume resume;
 	char next[HEAD_BYTES];
+	char *given = NULL;
 	stop->task->exec.pending = false;
+	task_forget_scripts(stop->task);
 	int failed = subject_read(stop, roles->dirfd, roles->path, flags, subject);
+	if (!failed)
+		given = text_duplicate(subject->given);
 	for (;;) {
 		if (failed) {
 			resume = failed == -ESRCH ? resume_nothing() : resume_answer(failed);
@@ -266,63 +295,10 @@ struct resume handle_exec(struct stop *stop)
 		}
 		failed = subject_from_name(stop, next, subject);
 	}
+	if (resume.kind == RESUME_RUN)
+		resume = exec_pinned(stop, given);
+	free(given);
 	free(chain);
 	free(subject);
 	return resume;
-}
-
-/* ---- after the fact ----------------------------------------------------------------------------------------------- */
-
-/* Another file than the one decided: a binfmt_misc interpreter, or a swap. It is judged as a program of its own. */
-static bool judge_again(struct stop *stop, struct subject *subject)
-{
-	struct decision decision = subject_decide(stop, subject, ACCESS_EXECUTE);
-	if (decision.kind == DECISION_ALLOW)
-		return false;
-	struct operation *operation = &subject->operation;
-	operation->rule = RULE_BLOCKED_EXECUTE;
-	operation->position = decision.position;
-	operation->list = decision.matched ? LIST_COUNT : decision.list;
-	return report_blocked_after(stop, operation);
-}
-
-static bool wrong_hash(struct stop *stop, struct subject *subject)
-{
-	subject->operation.rule = RULE_BLOCKED_EXECUTE;
-	subject->operation.flags = "the file's sha256 is not the one that the entry names";
-	subject->operation.position = subject_decide(stop, subject, ACCESS_EXECUTE).position;
-	return report_blocked_after(stop, &subject->operation);
-}
-
-static bool verify_image(struct stop *stop, const struct task_exec *expected, struct subject *subject)
-{
-	struct stat status;
-	ssize_t length = proc_read_link(stop->task->tid, "exe", subject->resolved.path, sizeof(subject->resolved.path));
-	auto_fd int fd = proc_open(stop->task->tid, "exe", O_RDONLY | O_NONBLOCK);
-	if (length == -ESRCH || length == -ENOENT || fd == -ESRCH)
-		return false; /* killed meanwhile: its end is the next event */
-	if (length < 0 || fd < 0 || fstat(fd, &status) != 0) {
-		subject->resolved.path[0] = '\0'; /* what runs cannot be told: no list allows that */
-		return judge_again(stop, subject);
-	}
-	if (!hash_agrees(stop, subject->resolved.path, fd))
-		return wrong_hash(stop, subject);
-	bool decided = expected->pending && expected->device == status.st_dev && expected->inode == status.st_ino;
-	return decided ? false : judge_again(stop, subject);
-}
-
-bool verify_exec(struct stop *stop)
-{
-	struct subject *subject = memory_zeroed(1, sizeof(*subject));
-	struct task_exec expected = stop->task->exec;
-	stop->task->exec.pending = false;
-	stop->row = syscall_by_name("execve");
-
-	text_copy(subject->given, sizeof(subject->given), "/proc/self/exe");
-	subject->operation.given = subject->given;
-	subject->operation.resolved = subject->resolved.path;
-	subject->operation.access = ACCESS_EXECUTE;
-	bool killed = verify_image(stop, &expected, subject);
-	free(subject);
-	return killed;
 }

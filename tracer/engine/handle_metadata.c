@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "engine/pin.h"
 #include "tracee/memory.h"
 
 #include <errno.h>
@@ -249,8 +250,8 @@ struct resume handle_file_getattr(struct stop *stop)
 
 /* ---- decided, then done by the thread ----------------------------------------------------------------------------- */
 
-/* The watch and the current directory belong to the thread. */
-static struct resume decide_only(struct stop *stop, unsigned flags)
+/* The watch and the current directory belong to the thread: it makes the call itself, with the canonical path. */
+static struct resume decide_and_pin(struct stop *stop, unsigned flags)
 {
 	const struct syscall_roles *roles = &stop->row->roles;
 	struct subject subject;
@@ -260,16 +261,22 @@ static struct resume decide_only(struct stop *stop, unsigned flags)
 		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
 	if (subject.resolved.error && !subject.resolved.objected)
 		return subject_walk_error(stop, &subject, ACCESS_STAT);
-	return subject_allowed(stop, &subject, ACCESS_STAT, &resume) ? resume_run() : resume;
+	if (!subject_allowed(stop, &subject, ACCESS_STAT, &resume))
+		return resume;
+	/* The object behind a descriptor has no path that could be pinned; its name is the descriptor's own. */
+	const char *path = subject.resolved.by_descriptor ? subject.given : subject.resolved.path;
+	resume = pin_address_argument(stop, roles->path - 1u, path, strlen(path) + 1);
+	resume.settle = true;
+	return resume;
 }
 
 struct resume handle_inotify(struct stop *stop)
 {
 	const uint32_t do_not_follow = 0x02000000; /* IN_DONT_FOLLOW */
-	return decide_only(stop, (uint32_t)stop->call.args[2] & do_not_follow ? RESOLVE_LINK : 0);
+	return decide_and_pin(stop, (uint32_t)stop->call.args[2] & do_not_follow ? RESOLVE_LINK : 0);
 }
 
 struct resume handle_chdir(struct stop *stop)
 {
-	return decide_only(stop, 0);
+	return decide_and_pin(stop, 0);
 }

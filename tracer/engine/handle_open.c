@@ -178,6 +178,16 @@ static struct resume open_descriptor(struct stop *stop, struct subject *subject,
 	return subject_allowed(stop, subject, access, &resume) ? open_held(object, request) : resume;
 }
 
+/* What an interpreter opens as its script is the file that was decided at the execve, held and delivered. */
+static struct resume open_script(struct stop *stop, struct subject *subject, const struct open_request *request)
+{
+	struct resume resume;
+	auto_fd int object = resolve_open(subject->resolved.path, false);
+	if (object < 0)
+		return resume_answer(object);
+	return script_is_bound(stop, subject, object, &resume) ? open_held(object, request) : resume;
+}
+
 static struct resume open_existing(struct stop *stop, struct subject *subject, const struct open_request *request, unsigned access)
 {
 	struct resume resume;
@@ -192,7 +202,9 @@ static struct resume open_existing(struct stop *stop, struct subject *subject, c
 		subject->operation.access = access;
 		return refuse_terminal(stop, subject);
 	}
-	return subject_allowed(stop, subject, access, &resume) ? open_pinned(stop, subject, request, true) : resume;
+	if (!subject_allowed(stop, subject, access, &resume))
+		return resume;
+	return script_is_awaited(stop, subject->resolved.path) ? open_script(stop, subject, request) : open_pinned(stop, subject, request, true);
 }
 
 /* openat2 with `resolve` flags of its own: the kernel itself says whether the walk keeps to them, on a descriptor that gives
@@ -232,7 +244,7 @@ static bool open_as_written(struct stop *stop, struct subject *subject, const st
 	    !resolve_as_written(stop->supervisor, stop->task, dirfd, subject->given, &subject->resolved))
 		return false;
 	unsigned access = access_of(request->how.flags);
-	if (subject_decide(stop, subject, access).kind != DECISION_ALLOW)
+	if (subject_decide(stop, subject, access).kind != DECISION_ALLOW || script_is_awaited(stop, subject->resolved.path))
 		return false;
 	subject->operation.access = access;
 	report_allowed(stop, &subject->operation, 0);

@@ -24,6 +24,18 @@ struct resume handle_stop(struct stop *stop);
 /* At PTRACE_EVENT_EXEC, before the new image runs: is it a program that may run? True when the tree is being killed. */
 bool verify_exec(struct stop *stop);
 
+/* Is `path` a script that this image's interpreter is about to open? Then `object`, the file behind it that we hold, must be
+ * the one that was decided: false with *resume set where it is not. */
+bool script_is_awaited(struct stop *stop, const char *path);
+struct subject;
+bool script_is_bound(struct stop *stop, struct subject *subject, int object, struct resume *resume);
+
+/* Is it one of the host's own ELF loaders? By canonical path. */
+bool exec_is_system_loader(const struct supervisor *supervisor, const char *path);
+
+/* Has the file behind `fd` the hash that an execute entry for `path` names? True where none does. */
+bool exec_hash_agrees(struct stop *stop, const char *path, int fd);
+
 /* ---- what handlers share (handle_path.c) ---- */
 
 /* One name of a call, from its arguments to its decision. */

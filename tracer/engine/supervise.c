@@ -299,6 +299,7 @@ static void on_exec(struct supervisor *supervisor, struct task *task, pid_t tid,
 		supervisor->shared->start_ns = clock_now_ns();
 		tell_front(supervisor, MESSAGE_STARTED);
 	}
+	pin_release(supervisor, task);
 	task->identity_valid = false; /* an execve computes capabilities anew */
 	if (verify_exec(&stop))
 		return;

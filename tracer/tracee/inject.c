@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-enum { LOOK_AGAIN_MS = 20, AUXV_BYTES = 1024, VDSO_BYTES = 8192 };
+enum { LOOK_AGAIN_MS = 20, VDSO_BYTES = 8192 };
 
 /* A thread that is borrowed for calls of ours, and what it gets back. */
 struct borrowed {
@@ -32,21 +32,11 @@ struct borrowed {
 
 /* ---- the `syscall` instruction ------------------------------------------------------------------------------------ */
 
-static uint64_t vdso_address(pid_t tid)
-{
-	Elf64_auxv_t entries[AUXV_BYTES / sizeof(Elf64_auxv_t)];
-	ssize_t length = proc_read_file(tid, "auxv", (char *)entries, sizeof(entries));
-	for (size_t i = 0; length > 0 && i < (size_t)length / sizeof(entries[0]); i++)
-		if (entries[i].a_type == AT_SYSINFO_EHDR)
-			return entries[i].a_un.a_val;
-	return 0;
-}
-
 /* The vdso is the same in every process of this kernel; only its address differs. */
 static int find_instruction(struct injector *injector, pid_t tid, uint64_t *instruction)
 {
 	unsigned char bytes[VDSO_BYTES];
-	uint64_t vdso = vdso_address(tid);
+	uint64_t vdso = proc_auxiliary_value(tid, AT_SYSINFO_EHDR);
 	if (vdso == 0)
 		return -ENOEXEC;
 	if (injector->syscall_offset == 0) {

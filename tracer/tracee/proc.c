@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -150,6 +151,44 @@ int proc_read_fd_flags(pid_t tid, int fd, int *flags)
 		return -EPROTO;
 	*flags = (int)strtol(at, NULL, 8);
 	return 0;
+}
+
+uint64_t proc_auxiliary_value(pid_t tid, uint64_t type)
+{
+	enum { ENTRY_MAX = 64 };
+	Elf64_auxv_t entries[ENTRY_MAX];
+	ssize_t length = proc_read_file(tid, "auxv", (char *)entries, sizeof(entries));
+	for (size_t i = 0; length > 0 && i < (size_t)length / sizeof(entries[0]); i++)
+		if (entries[i].a_type == type)
+			return entries[i].a_un.a_val;
+	return 0;
+}
+
+int proc_loader_path(pid_t tid, char *path, size_t capacity)
+{
+	char name[PROC_NAME_BYTES];
+	auto_free char *line = NULL;
+	size_t size = 0;
+	uint64_t base = proc_auxiliary_value(tid, AT_BASE);
+	if (base == 0)
+		return 0;
+	proc_name(name, tid, "maps");
+	auto_file FILE *file = fopen(name, "re");
+	if (!file)
+		return -errno;
+	while (getline(&line, &size, file) > 0) {
+		uint64_t start, end;
+		int text = 0;
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &start, &end, &text) != 2 || base < start || base >= end)
+			continue;
+		size_t length = strcspn(line + text, "\n");
+		if (length == 0 || length >= capacity)
+			return -ENAMETOOLONG;
+		memcpy(path, line + text, length);
+		path[length] = '\0';
+		return 1;
+	}
+	return -EFAULT;
 }
 
 uint64_t proc_socket_inode(pid_t tid, int fd)

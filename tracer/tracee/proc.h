@@ -42,6 +42,13 @@ int proc_read_fd_flags(pid_t tid, int fd, int *flags);
 /* Up to `capacity` bytes of a small file of /proc/TID: the length or -errno. Not NUL-terminated. */
 ssize_t proc_read_file(pid_t tid, const char *name, char *target, size_t capacity);
 
+/* The file that is mapped where the kernel put the program's ELF loader (AT_BASE): 1 with its path, 0 where there is none (a
+ * static program), or -errno. */
+int proc_loader_path(pid_t tid, char *path, size_t capacity);
+
+/* AT_SYSINFO_EHDR, AT_BASE, …: an entry of the auxiliary vector, 0 where it is missing. */
+uint64_t proc_auxiliary_value(pid_t tid, uint64_t type);
+
 /* Inode of the socket behind `fd`: 0 where it is no socket or not open. */
 uint64_t proc_socket_inode(pid_t tid, int fd);
 

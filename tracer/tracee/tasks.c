@@ -26,7 +26,15 @@ static void free_task(struct task *task)
 {
 	if (task->process && --task->process->thread_count == 0)
 		free(task->process);
+	task_forget_scripts(task);
 	free(task);
+}
+
+void task_forget_scripts(struct task *task)
+{
+	for (unsigned i = 0; i < task->script_count; i++)
+		free(task->scripts[i].path);
+	task->script_count = 0;
 }
 
 void tasks_free(struct tasks *tasks)

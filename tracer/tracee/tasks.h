@@ -36,6 +36,14 @@ struct process {
 	int slot;              /* index in the table that is shared with front, -1 for none */
 };
 
+/* A script that was decided, and that its interpreter has not opened yet. */
+struct task_script {
+	char *path; /* canonical, owned; NULL once it was opened */
+	dev_t device;
+	ino_t inode;
+};
+enum { TASK_SCRIPT_MAX = 6 };
+
 struct task {
 	pid_t tid;
 	struct process *process;
@@ -46,6 +54,8 @@ struct task {
 	struct proc_identity identity;
 	struct task_exec exec;
 	struct task_pin pin;
+	struct task_script scripts[TASK_SCRIPT_MAX];
+	unsigned script_count;
 	struct task *next;     /* in its hash chain */
 };
 
@@ -62,6 +72,8 @@ struct task *tasks_add(struct tasks *tasks, pid_t tid, pid_t tgid, pid_t parent)
 
 /* Removes a thread; *process_ended tells whether it was the last of its group (then the process is freed as well). */
 void tasks_remove(struct tasks *tasks, struct task *task, bool *process_ended);
+
+void task_forget_scripts(struct task *task);
 
 /* After an execve from another thread the caller takes over the leader's tid. */
 void tasks_rename(struct tasks *tasks, struct task *task, pid_t tid);

@@ -1,0 +1,119 @@
+/* After the fact: what an execve really ended in, looked at before its first instruction runs. At PTRACE_EVENT_EXEC the kernel
+ * has opened program and loader, and writing to them is ETXTBSY: what is seen here is what runs. */
+#include "engine/handlers.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static const char wrong_hash_text[] = "the file's sha256 is not the one that the entry names";
+
+/* Another file than the one decided: a binfmt_misc interpreter, or a swap. It is judged as a program of its own. */
+static bool judge_again(struct stop *stop, struct subject *subject)
+{
+	struct decision decision = subject_decide(stop, subject, ACCESS_EXECUTE);
+	if (decision.kind == DECISION_ALLOW)
+		return false;
+	struct operation *operation = &subject->operation;
+	operation->rule = RULE_BLOCKED_EXECUTE;
+	operation->position = decision.position;
+	operation->list = decision.matched ? LIST_COUNT : decision.list;
+	return report_blocked_after(stop, operation);
+}
+
+static bool wrong_hash(struct stop *stop, struct subject *subject)
+{
+	subject->operation.rule = RULE_BLOCKED_EXECUTE;
+	subject->operation.flags = wrong_hash_text;
+	subject->operation.position = subject_decide(stop, subject, ACCESS_EXECUTE).position;
+	return report_blocked_after(stop, &subject->operation);
+}
+
+static bool verify_program(struct stop *stop, const struct task_exec *expected, struct subject *subject)
+{
+	struct stat status;
+	ssize_t length = proc_read_link(stop->task->tid, "exe", subject->resolved.path, sizeof(subject->resolved.path));
+	auto_fd int fd = proc_open(stop->task->tid, "exe", O_RDONLY | O_NONBLOCK);
+	if (length == -ESRCH || length == -ENOENT || fd == -ESRCH)
+		return false; /* killed meanwhile: its end is the next event */
+	if (length < 0 || fd < 0 || fstat(fd, &status) != 0) {
+		subject->resolved.path[0] = '\0'; /* what runs cannot be told: no list allows that */
+		return judge_again(stop, subject);
+	}
+	if (!exec_hash_agrees(stop, subject->resolved.path, fd))
+		return wrong_hash(stop, subject);
+	bool decided = expected->pending && expected->device == status.st_dev && expected->inode == status.st_ino;
+	return decided ? false : judge_again(stop, subject);
+}
+
+/* The loader that the kernel mapped: by the name of the mapping at AT_BASE, which is that of its file. */
+static bool verify_loader(struct stop *stop, struct subject *subject)
+{
+	int found = proc_loader_path(stop->task->tid, subject->resolved.path, sizeof(subject->resolved.path));
+	if (found == 0 || found == -ESRCH || found == -ENOENT)
+		return false; /* a static program, or gone */
+	if (found < 0)
+		subject->resolved.path[0] = '\0';
+	else if (exec_is_system_loader(stop->supervisor, subject->resolved.path))
+		return false;
+	return judge_again(stop, subject);
+}
+
+bool verify_exec(struct stop *stop)
+{
+	struct subject *subject = memory_zeroed(1, sizeof(*subject));
+	struct task_exec expected = stop->task->exec;
+	stop->task->exec.pending = false;
+	stop->row = syscall_by_name("execve");
+
+	text_copy(subject->given, sizeof(subject->given), "/proc/self/exe");
+	subject->operation.given = subject->given;
+	subject->operation.resolved = subject->resolved.path;
+	subject->operation.access = ACCESS_EXECUTE;
+	bool killed = verify_program(stop, &expected, subject) || verify_loader(stop, subject);
+	free(subject);
+	return killed;
+}
+
+/* ---- the script, when its interpreter opens it -------------------------------------------------------------------- */
+
+static struct task_script *find_script(struct task *task, const char *path)
+{
+	for (unsigned i = 0; i < task->script_count; i++)
+		if (task->scripts[i].path && strcmp(task->scripts[i].path, path) == 0)
+			return &task->scripts[i];
+	return NULL;
+}
+
+bool script_is_awaited(struct stop *stop, const char *path)
+{
+	return find_script(stop->task, path) != NULL;
+}
+
+bool script_is_bound(struct stop *stop, struct subject *subject, int object, struct resume *resume)
+{
+	struct stat status;
+	char path[32];
+	struct task_script *script = find_script(stop->task, subject->resolved.path);
+	if (!script)
+		return true;
+	bool same = fstat(object, &status) == 0 && status.st_dev == script->device && status.st_ino == script->inode;
+	free(script->path);
+	script->path = NULL; /* the first open is the interpreter's */
+
+	own_descriptor_path(object, path);
+	auto_fd int fd = same ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
+	if (fd >= 0 && exec_hash_agrees(stop, subject->resolved.path, fd))
+		return true;
+	subject->operation.rule = RULE_BLOCKED_EXECUTE;
+	subject->operation.access = ACCESS_EXECUTE;
+	subject->operation.position = subject_decide(stop, subject, ACCESS_EXECUTE).position;
+	subject->operation.flags = same ? wrong_hash_text : "the script is not the file that was decided when it was executed";
+	subject->operation.answer = EACCES;
+	*resume = report_blocked(stop, &subject->operation);
+	return resume->kind == RESUME_RUN;
+}
