@@ -1,6 +1,7 @@
 /* `run`: a command under a policy, and its verdict. */
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "cli/caller.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "cli/target_environment.h"
@@ -24,7 +25,7 @@ struct session {
 	struct run_signals signals;
 	struct policy *policy;
 	struct policy_variables variables;
-	char *cwd, *script, *script_dir; /* owned values of the variables */
+	char *home, *cwd, *script, *script_dir; /* owned values of the variables */
 	const char *run_cwd;             /* borrowed: where the target starts */
 	struct workspace workspace;
 	struct verdict_output output;
@@ -82,8 +83,8 @@ static int set_working_directory(struct session *session, struct error *error)
 
 static void set_variables(struct session *session)
 {
-	const char *home = getenv("HOME");
-	session->variables.home = home && *home == '/' ? home : NULL;
+	session->home = caller_home();
+	session->variables.home = session->home;
 	session->script = session->options.script ? realpath(session->options.script, NULL) : find_script(session);
 	session->script_dir = session->script ? folder_of(session->script) : NULL;
 	session->variables.script = session->script;
@@ -222,6 +223,7 @@ static void release(struct session *session)
 	text_free(&session->capture.streams[1]);
 	target_environment_free(session->environment);
 	policy_free(session->policy);
+	free(session->home);
 	free(session->cwd);
 	free(session->script);
 	free(session->script_dir);

@@ -81,8 +81,8 @@ static int bind_path(struct rule *rule, enum rule_list list, const struct policy
 		text = insert_variable(written, variables);
 	else if (written[0] == '/')
 		text = text_duplicate(written);
-	else if (variables->cwd)
-		text = absolute_text(written, variables->cwd);
+	else if (variables->start || variables->cwd)
+		text = absolute_text(written, variables->start ? variables->start : variables->cwd);
 	else
 		return error_set(error, EINVAL, "a relative path, and no working directory");
 	rule->dropped = !text;

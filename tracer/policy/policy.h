@@ -147,6 +147,7 @@ struct policy_variables {
 	const char *home;
 	const char *script;
 	const char *script_dir;
+	const char *start; /* where relative paths of the command line start; NULL: at cwd */
 };
 
 int policy_bind(struct policy *policy, const struct policy_variables *variables, struct error *error);
