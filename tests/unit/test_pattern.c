@@ -13,11 +13,11 @@ static const struct match_case {
 	/* literal */
 	{ "/", "/", true }, { "/", "/etc", false }, { "/etc", "/", false }, { "/etc", "/etc", true },
 	{ "/etc/passwd", "/etc/passwd", true }, { "/etc/passwd", "/etc/passwd-", false }, { "/etc/passwd", "/etc", false },
-	{ "/work", "/work-evil", false }, { "/work", "/work/x", false }, { "/work/**", "/work-evil", false },
-	{ "/work/**", "/work-evil/x", false }, { "/Work", "/work", false },
+	{ "/data", "/data-evil", false }, { "/data", "/data/x", false }, { "/data/**", "/data-evil", false },
+	{ "/data/**", "/data-evil/x", false }, { "/Data", "/data", false },
 	/* a folder and all below it */
-	{ "/work/**", "/work", true }, { "/work/**", "/work/a", true }, { "/work/**", "/work/a/b/c/d", true },
-	{ "/work/**", "/wor", false }, { "/work/**", "/", false }, { "/**", "/", true }, { "/**", "/a/b", true },
+	{ "/data/**", "/data", true }, { "/data/**", "/data/a", true }, { "/data/**", "/data/a/b/c/d", true },
+	{ "/data/**", "/dat", false }, { "/data/**", "/", false }, { "/**", "/", true }, { "/**", "/a/b", true },
 	/* within one component */
 	{ "/a/*", "/a/b", true }, { "/a/*", "/a/b/c", false }, { "/a/*", "/a", false }, { "/a/*", "/a/.hidden", true },
 	{ "/a/*.py", "/a/x.py", true }, { "/a/*.py", "/a/.py", true }, { "/a/*.py", "/a/x.pyc", false },

@@ -83,7 +83,7 @@ static enum rule_list first_list(unsigned access)
 }
 
 /* Patterns are compared component by component. A path with `..` would be compared by its letters and used by its
- * meaning ("/work/../etc" lies in "/work/" by its letters): what is not canonical is never allowed. */
+ * meaning ("/data/../etc" lies in "/data/" by its letters): what is not canonical is never allowed. */
 static bool path_is_canonical(const char *path)
 {
 	if (path[0] != '/')

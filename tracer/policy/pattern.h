@@ -1,7 +1,7 @@
 /* Path patterns: `*`, `?`, `[a-z]` within one component, `**` across components, `\` quotes the next character.
  *
  * A folder followed by slash and two stars matches the folder and all below it. Matching is by components, never by
- * string prefix: "/work" does not match "/work-evil". Paths are byte strings; nothing is decoded. `*` and `?` match a
+ * string prefix: "/data" does not match "/data-evil". Paths are byte strings; nothing is decoded. `*` and `?` match a
  * leading dot too; `**` stands alone between slashes; [!a-z] and [^a-z] negate. What could be meant in two ways ({a,b}, a
  * `$` in the middle, [[:alpha:]]) is an error, since a deny entry that silently matches nothing would be an allow. */
 #ifndef POLICY_PATTERN_H
