@@ -25,7 +25,7 @@ struct session {
 	struct run_signals signals;
 	struct policy *policy;
 	struct policy_variables variables;
-	char *home, *cwd, *script, *script_dir; /* owned values of the variables */
+	char *start, *home, *cwd, *script, *script_dir; /* owned values of the variables */
 	const char *run_cwd;             /* borrowed: where the target starts */
 	struct workspace workspace;
 	struct verdict_output output;
@@ -75,6 +75,8 @@ static char *folder_of(const char *path)
 static int set_working_directory(struct session *session, struct error *error)
 {
 	const char *wanted = session->options.cwd ? session->options.cwd : ".";
+	session->start = realpath(".", NULL);
+	session->variables.start = session->start;
 	session->cwd = realpath(wanted, NULL);
 	session->run_cwd = session->cwd;
 	session->variables.cwd = session->cwd;
@@ -223,6 +225,7 @@ static void release(struct session *session)
 	text_free(&session->capture.streams[1]);
 	target_environment_free(session->environment);
 	policy_free(session->policy);
+	free(session->start);
 	free(session->home);
 	free(session->cwd);
 	free(session->script);
