@@ -81,6 +81,17 @@ static int refusal(const struct endpoint *endpoint)
 	return datagram && endpoint->address.kind != ADDRESS_UNIX_ABSTRACT ? ENETUNREACH : ECONNREFUSED;
 }
 
+/* A datagram connect as libc makes it, to learn which of several addresses has a route: refused without being a violation.
+ * With port 0 also where no network entry exists: that is how "localhost" alone is looked up, in files, and nobody connects
+ * there to send. The connect itself is still refused, since a datagram could be sent to port 0 behind it. */
+static bool is_probe(const struct policy *policy, const struct endpoint *endpoint, int answer)
+{
+	uint16_t port = endpoint->address.port;
+	if (endpoint->purpose != PURPOSE_CONNECT || answer != ENETUNREACH)
+		return false;
+	return port == 0 || (port != DNS_PORT && decide_has_network(policy));
+}
+
 static struct resume judge(struct stop *stop, struct endpoint *endpoint)
 {
 	const struct policy *policy = stop->supervisor->policy;
@@ -95,9 +106,7 @@ static struct resume judge(struct stop *stop, struct endpoint *endpoint)
 	operation->position = decision.position;
 	operation->rule = bind ? RULE_BLOCKED_BIND : RULE_BLOCKED_NETWORK;
 	operation->answer = refusal(endpoint);
-	bool probe = endpoint->purpose == PURPOSE_CONNECT && operation->answer == ENETUNREACH && decide_has_network(policy) &&
-		     endpoint->address.port != DNS_PORT;
-	if (probe)
+	if (is_probe(policy, endpoint, operation->answer))
 		return report_refused_quietly(stop, operation, ENETUNREACH, "not listed; a datagram connect sends nothing");
 	return report_blocked(stop, operation);
 }
