@@ -7,11 +7,13 @@
  *     signal_play stops       the parent sees its child stop, continue and end; the child's handler for the stop runs
  *     signal_play mask        a blocked signal stays pending; sigtimedwait takes it with its payload
  *     signal_play timer       a POSIX timer's signal arrives
+ *     signal_play ended       a child that has ended takes a signal as long as nobody has waited for it; then ESRCH
  *     signal_play exec        an ignored signal stays ignored, and the mask stays, across execve */
 #include "outcome.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -219,6 +221,24 @@ static int play_timer(void)
 	return OUTCOME_OK;
 }
 
+static int play_ended(void)
+{
+	siginfo_t info = {0};
+	int before, after, thread, status = 0;
+	pid_t child = child_new();
+
+	if (child == 0)
+		_exit(3);
+	outcome_require(waitid(P_PID, (id_t)child, &info, WEXITED | WNOWAIT) == 0, "wait without reaping");
+	before = kill(child, SIGTERM) < 0 ? errno : 0;
+	thread = syscall(SYS_tgkill, child, child, SIGTERM) < 0 ? errno : 0;
+	waitpid(child, &status, 0);
+	after = kill(child, SIGTERM) < 0 ? errno : 0;
+	printf("ended: %s by process, %s by thread, status %d, then %s\n", outcome_errno(before), outcome_errno(thread),
+	       WIFEXITED(status) ? WEXITSTATUS(status) : -1, outcome_errno(after));
+	return before == 0 && thread == 0 && after == ESRCH ? OUTCOME_OK : OUTCOME_REFUSED;
+}
+
 static int play_exec_after(void)
 {
 	struct sigaction action;
@@ -235,7 +255,8 @@ static const struct play_row {
 	int (*play)(void);
 } play_rows[] = {
 	{"queue", play_queue}, {"chld", play_chld}, {"restart", play_restart}, {"sleep", play_sleep},
-	{"stops", play_stops}, {"mask", play_mask}, {"timer", play_timer},     {"exec_after", play_exec_after},
+	{"stops", play_stops}, {"mask", play_mask}, {"timer", play_timer},     {"ended", play_ended},
+	{"exec_after", play_exec_after},
 };
 
 static int play_exec(const char *program)
@@ -257,5 +278,5 @@ int main(int argc, char **argv)
 	for (size_t i = 0; argc == 2 && i < sizeof(play_rows) / sizeof(play_rows[0]); i++)
 		if (strcmp(play_rows[i].name, argv[1]) == 0)
 			return play_rows[i].play();
-	return outcome_usage("signal_play queue|chld|restart|sleep|stops|mask|timer|exec");
+	return outcome_usage("signal_play queue|chld|restart|sleep|stops|mask|timer|ended|exec");
 }

@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/audit.h>
 #include <linux/fs.h>
 #include <linux/seccomp.h>
 #include <sched.h>
@@ -25,24 +26,30 @@ struct resume handle_refuse(struct stop *stop)
 	return blocked_call(stop, "syscall", stop->row->name);
 }
 
-static const struct { uint32_t arch; const char *name; } architectures[] = {
-	{ 0x40000003, "i386" }, { 0xc000003e, "x86_64" },
-};
+/* Under `log` what is blocked goes on. What would end the supervision itself does not: `number` is its answer then. */
+static struct resume never_made(struct resume blocked, int number)
+{
+	return blocked.kind == RESUME_RUN ? resume_answer(-number) : blocked;
+}
 
-/* Another architecture's numbers mean other calls: nothing here could say which. */
+static const char *foreign_table(uint32_t arch)
+{
+	switch (arch) {
+	case AUDIT_ARCH_I386: return "i386";
+	case AUDIT_ARCH_X86_64: return "x32"; /* the same entry, with its bit in the number */
+	default: return "unknown";
+	}
+}
+
+/* Another architecture's numbers mean other calls: nothing here could say which, and what cannot be read cannot be
+ * supervised. */
 struct resume handle_foreign(struct stop *stop)
 {
 	char target[96];
-	const char *name = "unknown";
-	for (size_t i = 0; i < sizeof(architectures) / sizeof(*architectures); i++)
-		if (architectures[i].arch == stop->call.arch)
-			name = architectures[i].name;
-	bool x32 = stop->call.arch == 0xc000003e;
-	snprintf(target, sizeof(target), "call %llu of the %s table", (unsigned long long)stop->call.number, x32 ? "x32" : name);
+	snprintf(target, sizeof(target), "call %llu of the %s table", (unsigned long long)stop->call.number,
+		 foreign_table(stop->call.arch));
 	stop->row = NULL;
-	struct resume resume = blocked_call(stop, "foreign architecture", target);
-	/* Also under `log`: a call that cannot be read cannot be supervised. */
-	return resume.kind == RESUME_RUN ? resume_answer(-ENOSYS) : resume;
+	return never_made(blocked_call(stop, "foreign architecture", target), ENOSYS);
 }
 
 struct resume handle_switchable(struct stop *stop)
@@ -71,8 +78,7 @@ struct resume handle_switchable(struct stop *stop)
 
 struct resume handle_seccomp(struct stop *stop)
 {
-	struct resume resume = blocked_call(stop, "syscall", "seccomp with a listener of its own");
-	return resume.kind == RESUME_RUN ? resume_answer(-EBUSY) : resume;
+	return never_made(blocked_call(stop, "syscall", "seccomp with a listener of its own"), EBUSY);
 }
 
 /* Flags that would take a child away from the tracer or into namespaces of its own, and "fork" in syscalls.deny. */
@@ -84,9 +90,7 @@ struct resume handle_clone(struct stop *stop)
 	const char *target = flags & CLONE_UNTRACED ? "clone with CLONE_UNTRACED" : "clone into a new namespace";
 	if (!(flags & (CLONE_UNTRACED | namespaces)))
 		return resume_run();
-	struct resume resume = blocked_call(stop, "syscall", target);
-	/* Also under `log`: an untraced child would run outside every rule. */
-	return resume.kind == RESUME_RUN ? resume_answer(-EPERM) : resume;
+	return never_made(blocked_call(stop, "syscall", target), EPERM); /* an untraced child would run outside every rule */
 }
 
 /* ---- signals ------------------------------------------------------------------------------------------------------ */
@@ -100,9 +104,8 @@ static struct resume blocked_signal(struct stop *stop, const char *target)
 		.list = LIST_COUNT,
 		.answer = EPERM,
 	};
-	struct resume resume = report_blocked(stop, &operation);
-	/* Also under `log`: the supervisor itself is within reach of the same user's signals. */
-	return resume.kind == RESUME_RUN ? resume_answer(-EPERM) : resume;
+	/* The supervisor itself is within reach of the same user's signals. */
+	return never_made(report_blocked(stop, &operation), EPERM);
 }
 
 struct group_search {
@@ -130,7 +133,29 @@ static bool owns_group(struct supervisor *supervisor, pid_t group)
 	return supervisor->own_session || group == supervisor->main_tid || supervisor_owns_process(supervisor, group);
 }
 
-/* kill(2): 0 is the caller's group, -1 everybody, -N a group. Nobody there is the kernel's ESRCH. */
+/* Has the process ended, without its parent in the tree having waited for it yet? It is in no table of ours any more, and to
+ * the kernel still somebody who may be signalled. */
+static bool is_ended_child(struct supervisor *supervisor, pid_t pid)
+{
+	char state;
+	struct proc_status status;
+	return proc_read_state(pid, &state) == 0 && state == 'Z' && proc_read_status(pid, &status) == 0 && status.tgid == pid &&
+	       supervisor_owns_process(supervisor, status.ppid);
+}
+
+/* Nobody there is the kernel's ESRCH. An ended child takes every signal, and nothing comes of it: answered here, since its
+ * number may mean another process by the time at which the kernel would look. True when *resume is set. */
+static bool nobody_to_signal(struct supervisor *supervisor, pid_t pid, struct resume *resume)
+{
+	if (kill(pid, 0) != 0 && errno == ESRCH) {
+		*resume = resume_answer(-ESRCH);
+		return true;
+	}
+	*resume = resume_answer(0);
+	return pid > 0 && is_ended_child(supervisor, pid);
+}
+
+/* kill(2): 0 is the caller's group, -1 everybody, -N a group. */
 static struct resume signal_process(struct stop *stop, pid_t pid)
 {
 	char target[96];
@@ -140,9 +165,9 @@ static struct resume signal_process(struct stop *stop, pid_t pid)
 		return resume_run();
 	if (pid <= 0 && pid != -1 && owns_group(supervisor, group))
 		return resume_run();
-	bool nobody = pid != -1 && kill(pid > 0 ? pid : -group, 0) != 0 && errno == ESRCH;
-	if (nobody)
-		return resume_answer(-ESRCH);
+	struct resume resume;
+	if (pid != -1 && nobody_to_signal(supervisor, pid > 0 ? pid : -group, &resume))
+		return resume;
 	if (pid == -1)
 		snprintf(target, sizeof(target), "every process of this user");
 	else
@@ -155,8 +180,9 @@ static struct resume signal_thread(struct stop *stop, pid_t tid)
 	char target[96];
 	if (supervisor_owns_thread(stop->supervisor, tid))
 		return resume_run();
-	if (tid > 0 && kill(tid, 0) != 0 && errno == ESRCH)
-		return resume_answer(-ESRCH);
+	struct resume resume;
+	if (tid > 0 && nobody_to_signal(stop->supervisor, tid, &resume))
+		return resume;
 	snprintf(target, sizeof(target), "thread %d, outside this run", tid);
 	return blocked_signal(stop, target);
 }
@@ -200,7 +226,7 @@ struct resume handle_signal(struct stop *stop)
 	const char *name = stop->row->name;
 	pid_t first = (pid_t)stop->call.args[0], second = (pid_t)stop->call.args[1];
 	bool by_thread = strcmp(name, "tgkill") == 0 || strcmp(name, "rt_tgsigqueueinfo") == 0;
-	int number = (int)stop->call.args[by_thread || strcmp(name, "pidfd_send_signal") == 0 ? (by_thread ? 2 : 1) : 1];
+	int number = (int)stop->call.args[by_thread ? 2 : 1];
 	if (number == 0)
 		return resume_run(); /* asks whether somebody is there, and does nothing */
 	if (strcmp(name, "pidfd_send_signal") == 0)
@@ -214,8 +240,7 @@ struct resume handle_signal(struct stop *stop)
 
 static struct resume blocked_control(struct stop *stop, const char *target)
 {
-	struct resume resume = blocked_call(stop, "control", target);
-	return resume.kind == RESUME_RUN ? resume_answer(-EPERM) : resume;
+	return never_made(blocked_call(stop, "control", target), EPERM);
 }
 
 /* prlimit, sched_set…, setpriority, ioprio_set: only the caller itself and its own tree. */
@@ -235,7 +260,7 @@ struct resume handle_control(struct stop *stop)
 		return owns_group(supervisor, pid ? pid : getpgid(stop->task->tid)) ? resume_run() : blocked_control(stop, target);
 	if (pid == 0 || supervisor_owns_thread(supervisor, pid) || supervisor_owns_process(supervisor, pid))
 		return resume_run();
-	if (kill(pid, 0) != 0 && errno == ESRCH)
+	if ((kill(pid, 0) != 0 && errno == ESRCH) || is_ended_child(supervisor, pid))
 		return resume_answer(-ESRCH);
 	return blocked_control(stop, target);
 }
