@@ -57,27 +57,47 @@ static int find_instruction(struct injector *injector, pid_t tid, uint64_t *inst
 
 /* ---- one call ----------------------------------------------------------------------------------------------------- */
 
-/* Waits for the stop that `wanted` names. A stopping signal on the way is remembered; anything else ends the borrowing. */
-static int await(struct borrowed *borrowed, enum wait_kind wanted, bool step)
+/* Takes one event of the thread. 1 for the stop that `wanted` names, 0 where a stopping signal came between and was put
+ * aside, -ESRCH for anything else: the borrowing is over. */
+static int take(struct borrowed *borrowed, enum wait_kind wanted)
 {
-	for (;;) {
-		int result = wait_for(borrowed->tid, borrowed->other);
-		if (result == -EINTR)
-			continue;
-		if (result != 0) {
-			borrowed->other->tid = 0;
-			return -ESRCH;
-		}
-		if (borrowed->other->kind == wanted && (wanted != WAIT_SIGNAL || borrowed->other->signal == SIGTRAP)) {
-			borrowed->other->tid = 0;
-			return 0;
-		}
-		if (borrowed->other->kind != WAIT_GROUP_STOP && borrowed->other->kind != WAIT_TRAP)
-			return -ESRCH;
-		borrowed->stopped = borrowed->stopped || borrowed->other->kind == WAIT_GROUP_STOP;
-		if ((step ? control_step(borrowed->tid) : control_resume_to_exit(borrowed->tid)) != 0)
-			return -ESRCH;
+	struct wait_event *event = borrowed->other;
+	int result;
+	while ((result = wait_for(borrowed->tid, event)) == -EINTR)
+		;
+	if (result != 0) {
+		event->tid = 0;
+		return -ESRCH;
 	}
+	if (event->kind == wanted && (wanted != WAIT_SIGNAL || event->signal == SIGTRAP)) {
+		event->tid = 0;
+		return 1;
+	}
+	/* Sent again when the thread has its registers back. */
+	if (event->kind == WAIT_GROUP_STOP || (event->kind == WAIT_SIGNAL && event->signal == SIGSTOP))
+		borrowed->stopped = true;
+	else if (event->kind != WAIT_TRAP)
+		return -ESRCH;
+	event->tid = 0;
+	return 0;
+}
+
+static int await_exit(struct borrowed *borrowed)
+{
+	int taken;
+	while ((taken = take(borrowed, WAIT_SYSCALL_STOP)) == 0)
+		if (control_resume_to_exit(borrowed->tid) != 0)
+			return -ESRCH;
+	return taken < 0 ? taken : 0;
+}
+
+static int await_step(struct borrowed *borrowed)
+{
+	int taken;
+	while ((taken = take(borrowed, WAIT_SIGNAL)) == 0)
+		if (control_step(borrowed->tid) != 0)
+			return -ESRCH;
+	return taken < 0 ? taken : 0;
 }
 
 static int start_call(struct borrowed *borrowed, uint64_t number, const uint64_t args[6])
@@ -90,7 +110,7 @@ static int start_call(struct borrowed *borrowed, uint64_t number, const uint64_t
 
 static int finish_call(struct borrowed *borrowed, long *result)
 {
-	int failed = await(borrowed, WAIT_SIGNAL, true);
+	int failed = await_step(borrowed);
 	return failed ? failed : registers_read_result(borrowed->tid, result);
 }
 
@@ -156,20 +176,31 @@ static void make_room(pid_t tid, struct rlimit *saved)
 		prlimit(tid, RLIMIT_NOFILE, &raised, NULL);
 }
 
+/* The injection call waits for our answer, and a stopping signal takes it back: it is made once more then. */
+static int answered(struct injector *injector, struct borrowed *borrowed, int fd, long *number)
+{
+	for (;;) {
+		int given = inject_answer(injector, borrowed->tid, fd, O_CLOEXEC);
+		if (given != -ESRCH) {
+			int failed = finish_call(borrowed, number);
+			return failed ? failed : (given < 0 ? given : (*number == given ? 0 : -EPROTO));
+		}
+		int taken = take(borrowed, WAIT_SIGNAL);
+		if (taken != 0)
+			return taken < 0 ? taken : -EPROTO; /* it came back without an answer */
+		if (control_step(borrowed->tid) != 0)
+			return -ESRCH;
+	}
+}
+
 static int give_descriptor(struct injector *injector, struct borrowed *borrowed, int fd, long *number)
 {
 	struct rlimit saved = { 0, 0 };
 	const uint64_t args[6] = { injector->nonce };
 	make_room(borrowed->tid, &saved);
 	int failed = start_call(borrowed, SYSCALL_INJECT, args);
-	if (!failed) {
-		int given = inject_answer(injector, borrowed->tid, fd, O_CLOEXEC);
-		failed = finish_call(borrowed, number);
-		if (!failed && given < 0)
-			failed = given;
-		if (!failed && *number != given)
-			failed = -EPROTO;
-	}
+	if (!failed)
+		failed = answered(injector, borrowed, fd, number);
 	if (saved.rlim_max)
 		prlimit(borrowed->tid, RLIMIT_NOFILE, &saved, NULL);
 	return failed;
@@ -198,10 +229,11 @@ static int map_page(struct injector *injector, struct page *page, struct borrowe
 static int give_back(struct borrowed *borrowed)
 {
 	int failed = registers_write_all(borrowed->tid, &borrowed->registers);
+	/* A SIGCONT that came later is pending, since everything is blocked: then the stop is over. */
+	if (!failed && borrowed->stopped && !proc_signal_is_pending(borrowed->tid, SIGCONT))
+		kill(borrowed->tid, SIGSTOP);
 	if (!failed)
 		failed = control_write_signal_mask(borrowed->tid, borrowed->signal_mask);
-	if (!failed && borrowed->stopped)
-		kill(borrowed->tid, SIGSTOP);
 	return failed;
 }
 
@@ -209,16 +241,17 @@ int inject_page(struct injector *injector, struct page *page, pid_t tid, struct 
 {
 	struct borrowed borrowed = { .tid = tid, .other = other };
 	other->tid = 0;
-	/* At PTRACE_EVENT_EXEC the result register is still to be written by execve's return: first to its exit stop. */
-	int failed = control_resume_to_exit(tid);
+	/* No signal but SIGSTOP and SIGKILL is delivered in between: the others stay pending. */
+	int failed = control_read_signal_mask(tid, &borrowed.signal_mask);
 	if (!failed)
-		failed = await(&borrowed, WAIT_SYSCALL_STOP, false);
+		failed = control_write_signal_mask(tid, UINT64_MAX);
+	/* At PTRACE_EVENT_EXEC the result register is still to be written by execve's return: first to its exit stop. */
+	if (!failed)
+		failed = control_resume_to_exit(tid);
+	if (!failed)
+		failed = await_exit(&borrowed);
 	if (!failed)
 		failed = registers_read_all(tid, &borrowed.registers);
-	if (!failed)
-		failed = control_read_signal_mask(tid, &borrowed.signal_mask);
-	if (!failed)
-		failed = control_write_signal_mask(tid, UINT64_MAX); /* no handler runs in between */
 	if (!failed)
 		failed = find_instruction(injector, tid, &borrowed.instruction);
 	if (!failed)

@@ -153,6 +153,16 @@ int proc_read_fd_flags(pid_t tid, int fd, int *flags)
 	return 0;
 }
 
+bool proc_signal_is_pending(pid_t tid, int number)
+{
+	char text[STATUS_BYTES + 1];
+	ssize_t length = proc_read_file(tid, "status", text, STATUS_BYTES);
+	text[length > 0 ? length : 0] = '\0';
+	const char *thread = status_value(text, "SigPnd"), *process = status_value(text, "ShdPnd");
+	uint64_t pending = (thread ? strtoull(thread, NULL, 16) : 0) | (process ? strtoull(process, NULL, 16) : 0);
+	return pending >> (number - 1) & 1;
+}
+
 uint64_t proc_auxiliary_value(pid_t tid, uint64_t type)
 {
 	enum { ENTRY_MAX = 64 };

@@ -42,6 +42,9 @@ int proc_read_fd_flags(pid_t tid, int fd, int *flags);
 /* Up to `capacity` bytes of a small file of /proc/TID: the length or -errno. Not NUL-terminated. */
 ssize_t proc_read_file(pid_t tid, const char *name, char *target, size_t capacity);
 
+/* Has the signal been sent to the thread or its process, and not been delivered yet? */
+bool proc_signal_is_pending(pid_t tid, int number);
+
 /* The file that is mapped where the kernel put the program's ELF loader (AT_BASE): 1 with its path, 0 where there is none (a
  * static program), or -errno. */
 int proc_loader_path(pid_t tid, char *path, size_t capacity);
