@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "engine/pin.h"
 #include "tracee/memory.h"
 
 #include <errno.h>
@@ -265,7 +266,8 @@ struct resume handle_control(struct stop *stop)
 	return blocked_control(stop, target);
 }
 
-/* Whom asynchronous I/O signals: a way to kill the supervisor without a kill. */
+/* Whom asynchronous I/O signals: a way to kill the supervisor without a kill. Where the number stands in memory the call
+ * gets the one that was decided, from the sealed page. */
 static struct resume decide_owner(struct stop *stop, pid_t owner)
 {
 	char target[96];
@@ -291,7 +293,8 @@ struct resume handle_fcntl(struct stop *stop)
 	int failed = memory_read(stop->task->tid, tracee_address_of(stop->call.args[2]), &owner, sizeof(owner));
 	if (failed)
 		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
-	return decide_owner(stop, owner.type == F_OWNER_PGRP ? -owner.pid : owner.pid);
+	struct resume resume = decide_owner(stop, owner.type == F_OWNER_PGRP ? -owner.pid : owner.pid);
+	return resume.kind == RESUME_RUN ? pin_address_argument(stop, 2, &owner, sizeof(owner)) : resume;
 }
 
 /* Inode flags change by descriptor, whatever it was opened for: done by the supervisor on its own copy. */
@@ -323,7 +326,8 @@ struct resume handle_ioctl(struct stop *stop)
 		int failed = memory_read(stop->task->tid, tracee_address_of(stop->call.args[2]), &owner, sizeof(owner));
 		if (failed)
 			return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
-		return decide_owner(stop, owner);
+		struct resume resume = decide_owner(stop, owner);
+		return resume.kind == RESUME_RUN ? pin_address_argument(stop, 2, &owner, sizeof(owner)) : resume;
 	}
 	case INJECT_INPUT: return blocked_control(stop, "input into a terminal (TIOCSTI)");
 	case CONSOLE: return blocked_control(stop, "the console (TIOCLINUX)");

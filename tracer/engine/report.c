@@ -213,6 +213,9 @@ static void record_blocked(struct stop *stop, const struct operation *operation,
 	text_copy(failure->answered, sizeof(failure->answered), answered);
 	if (record_first_claim(supervisor->record)) {
 		memcpy(&supervisor->record->first, failure, sizeof(*failure));
+		if (supervisor->plan->explainer)
+			supervisor->plan->explainer->capture(stop->task->tid, stop->task->process->vfork_parent,
+							     &supervisor->record->explanation);
 		record_first_done(supervisor->record);
 	}
 	record_violation(supervisor->record, failure);

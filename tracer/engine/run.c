@@ -18,7 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NS_PER_MS = 1000000 };
+enum { NS_PER_MS = 1000000, EXPLAIN_DEADLINE_MS = 200 };
 
 static const int ending_signals[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
 
@@ -277,6 +277,8 @@ static void finish(struct front *front, struct run_capture *capture)
 	usage->wall_ms = (int64_t)((clock_now_ns() - front->shared->start_ns) / NS_PER_MS);
 	usage->cpu_ms = (int64_t)(shared_cpu_ns(front->shared) / NS_PER_MS);
 	usage->stops = atomic_load(&front->shared->stops);
+	if (front->plan->explainer && front->record->explanation.captured)
+		front->plan->explainer->complete(&front->record->explanation, EXPLAIN_DEADLINE_MS);
 	const struct relay *error_relay = &front->relays[front->relay_count - 1];
 	capture->error_mid_line = error_relay->last_byte && error_relay->last_byte != '\n';
 	front_release(front);

@@ -11,6 +11,7 @@
 
 #include "base/error.h"
 #include "base/text.h"
+#include "engine/explainer.h"
 #include "policy/policy.h"
 #include "verdict/record.h"
 
@@ -41,6 +42,7 @@ struct run_plan {
 	const int *keep_fds;                      /* --fd */
 	size_t keep_fd_count;
 	int events_fd;                            /* JSON Lines, -1 for none */
+	const struct explainer *explainer;        /* NULL: no stacks */
 };
 
 /* What --capture collected, by stream; owned by the caller. */

@@ -256,6 +256,8 @@ static void on_new_task(struct supervisor *supervisor, struct task *parent, cons
 	if (tid > 0 && !tasks_find(supervisor->tasks, tid) && !ended_early(early, tid)) {
 		struct task *task = event->is_process ? supervisor_add_task(supervisor, tid, tid, parent->process->tgid)
 						      : adopt_task(supervisor, tid);
+		if (task && event->suspends)
+			task->process->vfork_parent = event->tid;
 		if (task && parent->identity_valid) {
 			task->identity = parent->identity;
 			task->identity_valid = true;
@@ -300,6 +302,7 @@ static void on_exec(struct supervisor *supervisor, struct task *task, pid_t tid,
 		tell_front(supervisor, MESSAGE_STARTED);
 	}
 	pin_release(supervisor, task);
+	task->process->vfork_parent = 0;
 	task->identity_valid = false; /* an execve computes capabilities anew */
 	if (verify_exec(&stop))
 		return;

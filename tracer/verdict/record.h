@@ -124,11 +124,67 @@ struct record_stream {
 	bool truncated;
 };
 
+/* Who made the first blocked call. What is read from the target's own memory is its own word: an explanation, which never
+ * influences status or rule. */
+enum {
+	RECORD_SCRIPT_FRAME_MAX = 32,
+	RECORD_STACK_FRAME_MAX = 128,
+	RECORD_SNAPSHOT_STACK_BYTES = 256 * 1024,
+	RECORD_SNAPSHOT_MAPS_BYTES = 256 * 1024,
+	RECORD_SNAPSHOT_MAX = 2,
+};
+
+struct record_script_frame {
+	char language[16];        /* "python", "bash", "perl", "php", "javascript" */
+	char function[256];       /* "" at the top level of a file */
+	struct record_bytes file; /* as the interpreter has it */
+	uint32_t line;            /* 0 where it cannot be told */
+	char source[256];         /* the text of that line, "" where it is not to be shown */
+	bool own_code;            /* not of the interpreter's library: the line that counts is the innermost of these */
+};
+
+struct record_stack_frame {
+	uint64_t address;         /* in the target */
+	char function[256];       /* "" where no symbol covers it */
+	uint64_t offset;          /* from the function's start, else from the module's */
+	char module[1024];        /* path of the mapped file */
+	char build_id[41];        /* hexadecimal, "" where the file has none */
+	char file[1024];          /* source file, "" unknown */
+	uint32_t line;
+	bool of_parent;           /* a suspended parent's frame (vfork, posix_spawn), behind the child's own */
+};
+
+/* A stopped thread as an unwinder needs it: copied at the stop, worked on when the tree is gone. */
+struct record_snapshot {
+	pid_t tid;
+	uint32_t registers_length;
+	unsigned char registers[256];  /* struct user_regs_struct */
+	uint64_t stack_address;        /* of the first byte in `stack`: the stack pointer less the red zone */
+	uint32_t stack_length;
+	uint32_t maps_length;
+	unsigned char stack[RECORD_SNAPSHOT_STACK_BYTES];
+	char maps[RECORD_SNAPSHOT_MAPS_BYTES]; /* /proc/TID/maps, cut at a line's end */
+};
+
+struct record_explanation {
+	bool captured;
+	uint32_t script_count;
+	struct record_script_frame script[RECORD_SCRIPT_FRAME_MAX]; /* innermost first */
+	char script_missing[200]; /* why there are no (more) script frames, "" where that is no loss */
+	uint32_t snapshot_count;  /* the thread itself, then a parent that waits for it in vfork */
+	struct record_snapshot snapshots[RECORD_SNAPSHOT_MAX];
+	uint32_t stack_count;
+	struct record_stack_frame stack[RECORD_STACK_FRAME_MAX];
+	char stack_source[32];    /* which unwinder they come from: "libdw", "libunwind", "frame pointers", … */
+	char stack_missing[200];  /* why there is no (longer) stack */
+};
+
 struct run_record {
 	/* First failure: claimed by compare-exchange, so that exactly one writer fills it; `ready` follows the content. */
 	atomic_int first_claimed;
 	atomic_int first_ready;
 	struct record_failure first;
+	struct record_explanation explanation; /* of `first`, where that is a violation */
 
 	atomic_uint violation_total;
 	atomic_uint violation_recorded; /* entries below that are complete */

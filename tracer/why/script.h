@@ -1,0 +1,26 @@
+/* Script frames: one file per interpreter, each `probe` and `frames`. */
+#ifndef WHY_SCRIPT_H
+#define WHY_SCRIPT_H
+
+#include "verdict/record.h"
+#include "why/process.h"
+
+struct script_reader {
+	const char *language; /* "python", "bash", "perl", "php", "javascript" */
+
+	/* Does the process hold this interpreter? By its modules and symbols. */
+	bool (*probe)(const struct why_process *process);
+
+	/* Fills frames of the stopped thread, innermost first, and returns their number. Where there are none, or where the walk
+	 * had to end early, `reason` says why in a few words ("another thread changed the frames while they were read"). A line
+	 * is either right or 0. Sets own_code; leaves `source` alone. */
+	size_t (*frames)(const struct why_process *process, struct record_script_frame *frames, size_t most, char *reason,
+			 size_t reason_bytes);
+};
+
+extern const struct script_reader script_python, script_bash, script_perl, script_php, script_node;
+
+/* All readers, in the order in which they are tried: {&script_python, …, NULL}. */
+extern const struct script_reader *const script_readers[];
+
+#endif
