@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "engine/held.h"
 #include "engine/pin.h"
 #include "tracee/memory.h"
 
@@ -55,12 +56,9 @@ static bool metadata_object(struct stop *stop, struct object *object, struct res
 	const struct syscall_roles *roles = &stop->row->roles;
 	if (!names_descriptor(stop))
 		return object_by_name(stop, roles->dirfd, roles->path, follow_flags(stop), ACCESS_STAT, object, resume);
-	int descriptor = stop_int(stop, roles->dirfd);
-	char entry[32];
-	snprintf(entry, sizeof(entry), "fd/%d", descriptor);
-	object->fd = proc_open(stop->task->tid, descriptor == AT_FDCWD ? "cwd" : entry, O_PATH);
+	object->fd = held_take(stop->task->tid, stop_int(stop, roles->dirfd), 0);
 	if (object->fd < 0) {
-		*resume = object->fd == -ESRCH ? resume_nothing() : resume_answer(object->fd == -ENOENT ? -EBADF : object->fd);
+		*resume = object->fd == -ESRCH ? resume_nothing() : resume_answer(object->fd);
 		return false;
 	}
 	resolve_held(object->fd, &object->subject.resolved);

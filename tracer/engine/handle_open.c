@@ -2,6 +2,7 @@
 #include "engine/handlers.h"
 
 #include "base/cleanup.h"
+#include "engine/held.h"
 #include "engine/pin.h"
 #include "tracee/memory.h"
 
@@ -162,13 +163,11 @@ static bool held_with_access(struct stop *stop, const struct resolved *link, int
 
 static struct resume open_descriptor(struct stop *stop, struct subject *subject, const struct open_request *request, unsigned access)
 {
-	char entry[32];
 	struct resume resume;
 	const struct resolved link = subject->resolved;
-	snprintf(entry, sizeof(entry), "fd/%d", link.descriptor);
-	auto_fd int object = proc_open(link.holder, entry, O_PATH);
+	auto_fd int object = held_take(link.holder, link.descriptor, 0);
 	if (object < 0)
-		return object == -ESRCH ? resume_nothing() : resume_answer(object);
+		return object == -ESRCH ? resume_nothing() : resume_answer(object == -EBADF ? -ENOENT : object);
 	resolve_held(object, &subject->resolved);
 	subject->operation.access = access;
 	if (held_with_access(stop, &link, object, access)) {
@@ -212,16 +211,13 @@ static struct resume open_existing(struct stop *stop, struct subject *subject, c
 static bool restricted(struct stop *stop, struct subject *subject, const struct open_how *how, struct resume *resume)
 {
 	struct open_how look = { .flags = O_PATH | O_CLOEXEC | (how->flags & O_NOFOLLOW), .resolve = how->resolve };
-	int dirfd = stop_int(stop, stop->row->roles.dirfd);
-	char entry[32];
-	snprintf(entry, sizeof(entry), "fd/%d", dirfd);
 	*resume = resume_answer(-ENOSYS);
 	/* Another root than the tree's: names on the way cannot be compared with deny and hide entries. Programs walk by
 	 * themselves where openat2 is not there. */
 	if (how->resolve & RESOLVE_IN_ROOT && stop->supervisor->names_matter)
 		return false;
-	auto_fd int base = proc_open(stop->task->tid, dirfd == AT_FDCWD ? "cwd" : entry, O_PATH | O_DIRECTORY);
-	*resume = resume_answer(base == -ENOENT ? -EBADF : base);
+	auto_fd int base = held_take(stop->task->tid, stop_int(stop, stop->row->roles.dirfd), O_DIRECTORY);
+	*resume = resume_answer(base);
 	if (base < 0)
 		return false;
 	auto_fd int fd = (int)syscall(SYS_openat2, base, subject->given, &look, sizeof(look));

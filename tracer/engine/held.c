@@ -11,15 +11,22 @@
 
 static const char deleted_suffix[] = " (deleted)";
 
-int held_open_beneath(int fd, const char *name, uint64_t flags, uint64_t resolve)
+int held_open_beneath(int folder, const char *name, uint64_t flags, uint64_t resolve)
 {
 	struct open_how how = { .flags = flags | O_CLOEXEC, .resolve = resolve };
-	long result = syscall(SYS_openat2, fd, name, &how, sizeof(how));
+	long result = syscall(SYS_openat2, folder, name, &how, sizeof(how));
 	return result >= 0 ? (int)result : -errno;
 }
 
-/* The kernel marks what has no name any more with a
- * suffix, which a folder may also really have: only the link count tells. */
+int held_take(pid_t tid, int descriptor, int flags)
+{
+	char entry[32];
+	snprintf(entry, sizeof(entry), "fd/%d", descriptor);
+	int fd = proc_open(tid, descriptor == AT_FDCWD ? "cwd" : entry, O_PATH | flags);
+	return fd == -ENOENT ? -EBADF : fd;
+}
+
+/* The kernel marks what has no name any more with a suffix, which a folder may also really have: only the link count tells. */
 int held_path(int fd, char path[static PATH_MAX], bool *deleted)
 {
 	char name[32];

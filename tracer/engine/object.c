@@ -1,6 +1,7 @@
 #include "engine/object.h"
 
 #include "base/text.h"
+#include "engine/held.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -19,15 +20,6 @@ static bool answered(int failed, struct resume *resume)
 {
 	*resume = failed == -ESRCH ? resume_nothing() : resume_answer(failed);
 	return false;
-}
-
-/* O_PATH of /proc/TID/fd/N is the object itself, once: no later dup2 in the tree changes what we hold. */
-static int hold_descriptor(pid_t holder, int descriptor)
-{
-	char entry[32];
-	snprintf(entry, sizeof(entry), "fd/%d", descriptor);
-	int fd = proc_open(holder, entry, O_PATH);
-	return fd == -ENOENT ? -EBADF : fd;
 }
 
 static bool hold(struct object *object, int fd, struct resume *resume)
@@ -72,7 +64,7 @@ bool object_by_descriptor(struct stop *stop, int descriptor, unsigned access, st
 	object->subject.operation.given = object->subject.given;
 	object->subject.operation.resolved = object->subject.resolved.path;
 	object->subject.operation.list = LIST_COUNT;
-	return hold(object, hold_descriptor(stop->task->tid, descriptor), resume) && decide_held(stop, object, access, resume);
+	return hold(object, held_take(stop->task->tid, descriptor, 0), resume) && decide_held(stop, object, access, resume);
 }
 
 bool object_by_name(struct stop *stop, unsigned dirfd_role, unsigned path_role, unsigned flags, unsigned access,
@@ -89,7 +81,7 @@ bool object_by_name(struct stop *stop, unsigned dirfd_role, unsigned path_role, 
 		return false;
 	}
 	if (resolved->by_descriptor && resolved->holder && !resolved->objected)
-		return hold(object, hold_descriptor(resolved->holder, resolved->descriptor), resume) &&
+		return hold(object, held_take(resolved->holder, resolved->descriptor, 0), resume) &&
 		       decide_held(stop, object, access, resume);
 	return subject_allowed(stop, subject, access, resume) &&
 	       hold(object, resolve_open(resolved->path, flags & RESOLVE_LINK), resume);

@@ -102,18 +102,12 @@ static int base_path(struct task *task, int dirfd, char path[static PATH_MAX])
 	return path[0] == '/' ? 0 : -ENOTDIR;
 }
 
-static int open_base(struct task *task, int dirfd)
-{
-	char entry[32];
-	return proc_open(task->tid, base_entry(dirfd, entry), O_PATH | O_DIRECTORY);
-}
-
 static void resolve_by_walk(struct supervisor *supervisor, struct task *task, int dirfd, const char *name, unsigned flags,
 			    struct resolved *resolved)
 {
 	struct walk walk = { .supervisor = supervisor, .task = task, .resolved = resolved, .flags = flags, .fd = -1 };
 	bool absolute = name[0] == '/';
-	walk.fd = absolute ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : open_base(task, dirfd);
+	walk.fd = absolute ? open("/", O_PATH | O_DIRECTORY | O_CLOEXEC) : held_take(task->tid, dirfd, O_DIRECTORY);
 	bool deleted = false;
 	int failed = walk.fd < 0 ? (absolute ? -errno : walk.fd) : 0;
 	if (!failed && absolute)
@@ -151,19 +145,17 @@ static void hide_below_hidden(struct supervisor *supervisor, struct task *task, 
 	}
 }
 
-int resolve_descriptor(struct supervisor *supervisor, struct task *task, int descriptor, struct resolved *resolved)
+/* The object behind one of the thread's descriptors. */
+static int resolve_descriptor(const struct task *task, int descriptor, struct resolved *resolved)
 {
-	(void)supervisor;
 	memset(resolved, 0, sizeof(*resolved));
 	resolved->holder = task->tid;
 	resolved->descriptor = descriptor;
-	char entry[32];
-	auto_fd int fd = proc_open(task->tid, base_entry(descriptor, entry), O_PATH);
+	auto_fd int fd = held_take(task->tid, descriptor, 0);
 	if (fd == -ESRCH)
 		return -ESRCH;
 	int failed = fd < 0 ? fd : held_object(fd, resolved);
-	if (failed)
-		resolved->error = failed == -ENOENT ? EBADF : -failed;
+	resolved->error = -failed;
 	return 0;
 }
 
@@ -228,7 +220,7 @@ int resolve_path(struct supervisor *supervisor, struct task *task, int dirfd, co
 	reset(resolved, name);
 	if (*name == '\0') {
 		if (flags & RESOLVE_EMPTY)
-			return resolve_descriptor(supervisor, task, dirfd, resolved);
+			return resolve_descriptor(task, dirfd, resolved);
 		resolved->error = ENOENT;
 		return 0;
 	}

@@ -43,10 +43,7 @@ int resolve_path(struct supervisor *supervisor, struct task *task, int dirfd, co
  * full resolution can tell (`..`, /proc, a first folder that is known to be a link, entries that look at link names). */
 bool resolve_as_written(struct supervisor *supervisor, struct task *task, int dirfd, const char *name, struct resolved *resolved);
 
-/* The object behind one of the thread's descriptors. */
-int resolve_descriptor(struct supervisor *supervisor, struct task *task, int descriptor, struct resolved *resolved);
-
-/* The same for a descriptor of our own, which nobody in the tree can exchange for another between look and use. */
+/* The object behind a descriptor of our own, which nobody in the tree can exchange for another between look and use. */
 void resolve_held(int fd, struct resolved *resolved);
 
 /* The folder part of a canonical path ("/" for "/x"), and its last component. */
