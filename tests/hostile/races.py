@@ -1,8 +1,8 @@
 #!/usr/bin/python3
 """Races between the moment in which a call is judged and the moment in which it takes effect.
 
-Calls that change names or metadata are done by the supervisor, and programs are verified once they are loaded: neither may
-lose a single try. Each race is first shown to be real, by the same program without bailiff."""
+Calls that change names or metadata are done by the supervisor, programs are verified once they are loaded, and what opens
+and other calls point to is pinned: none may lose a single try. Each race is first shown to be real, by the same program without bailiff."""
 
 import os
 import shutil
@@ -17,6 +17,7 @@ from harness import TARGETS, fresh, native, run, verdict  # noqa: E402
 TRIES = int(os.environ.get("BAILIFF_TEST_RACES", "4000"))
 tap = harness.Tap()
 RACE = f"{TARGETS}/race_play"
+WAYS = {"string": "the name is changed", "link": "a link on the way is changed"}
 
 
 def arena(call):
@@ -49,7 +50,7 @@ def words(way, call, folder, tries):
 
 
 def race(way, call):
-	name = f"{call}, {'the name' if way == 'string' else 'a link on the way'} is changed"
+	name = f"{call}, {WAYS[way]}"
 	folder = arena(call)
 	native(words(way, call, folder, 20000), folder)
 	tap.ok(f"{name}: the race is real without bailiff", changed(call, f"{folder}/b/object"))
@@ -61,6 +62,25 @@ def race(way, call):
 	found = verdict(folder)
 	tap.equal(f"{name}: it could reach inside", stdout, f"race: {call} answered ok: 1\n".encode(), code, stderr, found)
 	tap.equal(f"{name}: the attempts are on record", found["rule"], "policy_blocked_write", found)
+
+
+def race_open(way):
+	"""A file is read; what is inside says "two", what is outside says "out"."""
+	name = f"open, {WAYS[way]}"
+	folder = arena("open")
+	with open(f"{folder}/b/object", "w", encoding="ascii") as file:
+		file.write("out")
+	own = [f"{folder}/link", f"{folder}/link.next"]
+	inside, outside = ((f"{folder}/a", f"{folder}/b") if way == "link" else (f"{folder}/a/object", f"{folder}/b/object"))
+	command = [RACE, way, "open", inside, outside, "TRIES"] + own[:1] * (way == "link")
+	_, stdout, _ = native([word.replace("TRIES", "50000") for word in command], folder)
+	tap.ok(f"{name}: the race is real without bailiff", b"outside: 1" in stdout, stdout)
+	policy = harness.write_policy(folder, on_violation="deny", limits={"wall": "100s", "cpu": "100s"}, paths={
+		"execute": [f"{TARGETS}/*"], "read": [f"{folder}/a/**"], "write": own})
+	code, stdout, stderr = run(folder, [word.replace("TRIES", str(TRIES)) for word in command], policy, seconds=120)
+	tap.equal(f"{name}: {TRIES} tries, none reads what is outside, some what is inside", stdout,
+		b"race: open answered ok: 1, read outside: 0\n", code, stderr)
+	tap.equal(f"{name}: the attempts are on record", verdict(folder)["rule"], "policy_blocked_read", verdict(folder))
 
 
 def race_exec():
@@ -78,6 +98,16 @@ def race_exec():
 	tap.equal("execve, the program is swapped: the attempts are on record", verdict(folder)["rule"], "policy_blocked_execute", verdict(folder))
 
 
+def race_owner(call):
+	folder = fresh("owner")
+	_, stdout, _ = native([RACE, "owner", call, str(50 * TRIES)], folder)
+	tap.ok(f"owner of a descriptor by {call}: the race is real without bailiff", b"outside: 1" in stdout, stdout)
+	policy = harness.write_policy(folder, on_violation="deny", limits={"wall": "100s", "cpu": "100s"})
+	code, stdout, stderr = run(folder, [RACE, "owner", call, str(TRIES)], policy, seconds=120)
+	tap.equal(f"owner of a descriptor by {call}: never a process outside", stdout, b"race: own: 1, outside: 0\n", code, stderr)
+	tap.equal(f"owner of a descriptor by {call}: the attempts are on record", verdict(folder)["rule"], "policy_blocked_syscall")
+
+
 def sha256(path):
 	import hashlib
 	with open(path, "rb") as file:
@@ -87,5 +117,8 @@ def sha256(path):
 for race_way in ("string", "link"):
 	for race_call in ("mkdir", "chmod", "unlink", "truncate"):
 		race(race_way, race_call)
+	race_open(race_way)
 race_exec()
+for race_call in ("fcntl", "ioctl"):
+	race_owner(race_call)
 tap.end()

@@ -3,21 +3,27 @@
  *     race_play string CALL INSIDE OUTSIDE TRIES        a thread writes either name into the buffer that CALL is given
  *     race_play link   CALL INSIDE OUTSIDE TRIES LINK   a thread makes LINK lead to either folder; CALL gets LINK/object
  *     race_play exec   GOOD BAD TRIES DIR               a child renames GOOD or BAD over DIR/program, which is executed
+ *     race_play owner  fcntl|ioctl TRIES                a thread writes this process' number or its parent's where the owner
+ *                                                       of a descriptor is set from; says whether the parent became it
  *
- * CALL: mkdir, chmod, unlink, truncate. INSIDE and OUTSIDE of `string` have one length and differ in one byte, so that
- * a half-written name is one or the other. Whether a try took effect outside is for the caller to see afterwards. */
+ * CALL: mkdir, chmod, unlink, truncate, open (which reads: "out" is what the file outside says). INSIDE and OUTSIDE of
+ * `string` have one length and differ in one byte, so that a half-written name is one or the other. Whether another call
+ * than open took effect outside is for the caller to see afterwards. */
 #include "outcome.h"
 
+#include <asm/sockios.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 static const char usage_text[] = 
-	"race_play string|link CALL INSIDE OUTSIDE TRIES [LINK], race_play exec GOOD BAD TRIES DIR";
+	"race_play string|link CALL INSIDE OUTSIDE TRIES [LINK], race_play exec GOOD BAD TRIES DIR, race_play owner CALL TRIES";
 
 enum { PATH_BYTES = 512, FLIPS_LEAST = 200, TRIES_MORE = 100 };
 
@@ -25,6 +31,7 @@ static const char *inside, *outside, *link_path;
 static char shared[PATH_BYTES];
 static volatile int stopping;
 static volatile long flips;
+static int read_outside;
 
 static void *flip_string(void *unused)
 {
@@ -53,6 +60,19 @@ static void *flip_link(void *unused)
 	return unused;
 }
 
+static long call_open(const char *path)
+{
+	char text[4] = "";
+	int fd = open(path, O_RDONLY);
+
+	if (fd < 0)
+		return -1;
+	outcome_require(read(fd, text, 3) == 3, "read");
+	close(fd);
+	read_outside |= strcmp(text, "out") == 0;
+	return 0;
+}
+
 static long call_perform(const char *call, const char *path)
 {
 	if (strcmp(call, "mkdir") == 0)
@@ -61,6 +81,8 @@ static long call_perform(const char *call, const char *path)
 		return syscall(SYS_chmod, path, 0711);
 	if (strcmp(call, "unlink") == 0)
 		return syscall(SYS_unlink, path);
+	if (strcmp(call, "open") == 0)
+		return call_open(path);
 	return syscall(SYS_truncate, path, 1);
 }
 
@@ -89,7 +111,10 @@ static int race_path(const char *call, long tries)
 	}
 	stopping = 1;
 	pthread_join(thread, NULL);
-	printf("race: %s answered ok: %d\n", call, answered > 0);
+	printf("race: %s answered ok: %d", call, answered > 0);
+	if (strcmp(call, "open") == 0)
+		printf(", read outside: %d", read_outside);
+	printf("\n");
 	return answered > 0 ? OUTCOME_OK : OUTCOME_REFUSED;
 }
 
@@ -133,8 +158,46 @@ static int race_exec(const char *good, const char *bad, long tries, const char *
 	return OUTCOME_OK;
 }
 
+static struct f_owner_ex shared_owner = { .type = F_OWNER_PID };
+
+static void *flip_owner(void *unused)
+{
+	pid_t own = getpid(), outside_pid = getppid();
+
+	while (!stopping) {
+		__atomic_store_n(&shared_owner.pid, outside_pid, __ATOMIC_SEQ_CST);
+		__atomic_store_n(&shared_owner.pid, own, __ATOMIC_SEQ_CST);
+		flips++;
+	}
+	return unused;
+}
+
+static int race_owner(int by_ioctl, long tries)
+{
+	struct f_owner_ex found;
+	pthread_t thread;
+	int pair[2], own = 0, foreign = 0;
+
+	outcome_require(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0, "make a socket pair");
+	shared_owner.pid = getpid();
+	outcome_require(pthread_create(&thread, NULL, flip_owner, NULL) == 0, "start a thread");
+	for (long i = 0; i < tries || (flips < FLIPS_LEAST && i < tries * TRIES_MORE); i++) {
+		if ((by_ioctl ? ioctl(pair[0], FIOSETOWN, &shared_owner.pid) : fcntl(pair[0], F_SETOWN_EX, &shared_owner)) != 0)
+			continue;
+		outcome_require(fcntl(pair[0], F_GETOWN_EX, &found) == 0, "ask for the owner");
+		own |= found.pid == getpid();
+		foreign |= found.pid == getppid();
+	}
+	stopping = 1;
+	pthread_join(thread, NULL);
+	printf("race: own: %d, outside: %d\n", own, foreign);
+	return OUTCOME_OK;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 4 && strcmp(argv[1], "owner") == 0)
+		return race_owner(strcmp(argv[2], "ioctl") == 0, atol(argv[3]));
 	if (argc == 6 && strcmp(argv[1], "exec") == 0)
 		return race_exec(argv[2], argv[3], atol(argv[4]), argv[5]);
 	if (argc != 6 && argc != 7)
