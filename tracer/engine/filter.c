@@ -3,11 +3,11 @@
 #include "base/cleanup.h"
 #include "base/syscalls.h"
 #include "base/text.h"
+#include "engine/limits.h"
 #include "tracee/page.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
-#include <sched.h>
 #include <seccomp.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -54,16 +54,6 @@ static const struct check checks[] = {
 	{ "sendto", STOP, 0, 1, { NOT_ZERO(4) } },
 	SOCKET_CHECKS("socket"),
 	SOCKET_CHECKS("socketpair"),
-
-	/* A child that leaves the tracer, or another namespace. clone3, whose flags lie in memory, answers ENOSYS. */
-	{ "clone", STOP, 0, 1, { BIT(0, CLONE_UNTRACED) } },
-	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWNS) } },
-	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWCGROUP) } },
-	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWUTS) } },
-	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWIPC) } },
-	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWUSER) } },
-	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWPID) } },
-	{ "clone", STOP, 0, 1, { BIT(0, CLONE_NEWNET) } },
 
 	/* A look without waiting at children, one of whose pidfds may have become readable (handle_wait). */
 	{ "waitid", STOP, 0, 1, { BIT(3, WNOHANG) } },
@@ -169,6 +159,21 @@ static bool stops_always(const struct policy *policy, struct filter_needs needs,
 	       (row->disposition != CALL_NOSYS && stops_for_policy(policy, row));
 }
 
+/* Requests that are large against the memory limit stop, so that one that would exceed it can be refused. */
+static int add_memory_checks(scmp_filter_ctx context, const struct policy *policy)
+{
+	static const struct { const char *name; unsigned argument; } calls[] = { { "mmap", 1 }, { "mremap", 2 } };
+	uint64_t threshold = limit_memory_request_threshold(policy);
+	int failed = 0;
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls) && threshold != UINT64_MAX && !failed; i++) {
+		const struct syscall_row *row = syscall_by_name(calls[i].name);
+		const struct scmp_arg_cmp large = { calls[i].argument, SCMP_CMP_GE, threshold, 0 };
+		if (!stops_for_policy(policy, row))
+			failed = seccomp_rule_add_array(context, SCMP_ACT_TRACE(0), row->number, 1, &large);
+	}
+	return failed;
+}
+
 static int add_checks(scmp_filter_ctx context, const struct policy *policy)
 {
 	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++) {
@@ -181,7 +186,7 @@ static int add_checks(scmp_filter_ctx context, const struct policy *policy)
 		if (failed)
 			return failed;
 	}
-	return 0;
+	return add_memory_checks(context, policy);
 }
 
 static int add_stop_rules(scmp_filter_ctx context, const struct policy *policy, struct filter_needs needs)

@@ -3,7 +3,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "base/units.h"
-#include "policy/suggest.h"
+#include "engine/limits.h"
 #include "verdict/verdict.h"
 
 #include <errno.h>
@@ -24,6 +24,8 @@ enum {
 	DRAIN_MS = 100,         /* pipes that others still hold when the main process has ended */
 	CPU_LOOK_LEAST_MS = 10, /* between two looks at the CPU clocks, near the limit */
 	CPU_LOOK_MOST_MS = 50,
+	MEMORY_LOOK_LEAST_MS = 5,
+	MEMORY_LOOK_MOST_MS = 20,
 	WAKE_AGAIN_MS = 5,      /* the tracer may have gone to wait just before our signal */
 	WATCHDOG_MS = 2000,     /* the tracer has not ended the tree: stuck in the kernel */
 	WATCHDOG_LAST_MS = 2000,
@@ -34,39 +36,9 @@ enum {
 
 /* ---- limits ------------------------------------------------------------------------------------------------------- */
 
-static uint64_t limit_value(const struct front *front, enum limit_id id)
-{
-	const struct limit *limit = &front->plan->policy->limits[id];
-	return limit->set ? limit->value : UNITS_NONE;
-}
-
 static uint64_t wall_ns(const struct front *front)
 {
 	return clock_now_ns() - front->shared->start_ns - front->suspended_ns;
-}
-
-static void fill_limit(struct front *front, enum limit_id id, enum rule_id rule, const char *target, struct record_failure *failure)
-{
-	const struct position *position = &front->plan->policy->limits[id].position;
-	struct suggestion suggestions[SUGGESTION_MAX];
-	memset(failure, 0, sizeof(*failure));
-	failure->rule = rule;
-	failure->count = 1;
-	failure->when_ms = (int64_t)(wall_ns(front) / NS_PER_MS);
-	text_copy(failure->policy.file, sizeof(failure->policy.file), position->file ? position->file : "");
-	text_copy(failure->policy.pointer, sizeof(failure->policy.pointer), position->pointer ? position->pointer : "");
-	failure->policy.line = position->line;
-	failure->policy.column = position->column;
-	text_copy(failure->target, sizeof(failure->target), target);
-	text_copy(failure->answered, sizeof(failure->answered), "killed");
-	size_t count = suggest_limit(front->plan->policy, id, suggestions);
-	for (size_t i = 0; i < count; i++) {
-		struct record_suggestion *suggestion = &failure->suggestions[failure->suggestion_count++];
-		text_copy(suggestion->pointer, sizeof(suggestion->pointer), suggestions[i].pointer);
-		text_copy(suggestion->value, sizeof(suggestion->value), suggestions[i].value);
-		text_copy(suggestion->opens, sizeof(suggestion->opens), suggestions[i].opens);
-		suggestion_free(&suggestions[i]);
-	}
 }
 
 static void ask_to_end(struct front *front)
@@ -82,11 +54,11 @@ static void latch_limit(struct front *front, enum limit_id id, enum rule_id rule
 {
 	record_limit(front->record, rule);
 	if (record_first_claim(front->record)) {
-		fill_limit(front, id, rule, target, &front->record->first);
+		limit_fill_failure(front->plan->policy, id, target, (int64_t)(wall_ns(front) / NS_PER_MS), &front->record->first);
 		record_first_done(front->record);
 	} else if (!front->later_limit) {
 		front->later_limit = memory_zeroed(1, sizeof(*front->later_limit));
-		fill_limit(front, id, rule, target, front->later_limit);
+		limit_fill_failure(front->plan->policy, id, target, (int64_t)(wall_ns(front) / NS_PER_MS), front->later_limit);
 	}
 	ask_to_end(front);
 }
@@ -94,7 +66,7 @@ static void latch_limit(struct front *front, enum limit_id id, enum rule_id rule
 static bool wall_is_over(struct front *front)
 {
 	char target[128], text[UNITS_TEXT];
-	uint64_t limit_ms = limit_value(front, LIMIT_WALL), used_ms = wall_ns(front) / NS_PER_MS;
+	uint64_t limit_ms = limit_value(front->plan->policy, LIMIT_WALL), used_ms = wall_ns(front) / NS_PER_MS;
 	if (front->record->ended || limit_ms == UNITS_NONE || used_ms < limit_ms)
 		return false;
 	units_format_duration(text, limit_ms);
@@ -118,7 +90,7 @@ static void plan_next_cpu_look(struct front *front, uint64_t left_ms)
 static bool cpu_is_over(struct front *front)
 {
 	char target[128], text[UNITS_TEXT];
-	uint64_t limit_ms = limit_value(front, LIMIT_CPU);
+	uint64_t limit_ms = limit_value(front->plan->policy, LIMIT_CPU);
 	if (!front->started || limit_ms == UNITS_NONE)
 		return false;
 	uint64_t used_ms = shared_cpu_ns(front->shared) / NS_PER_MS;
@@ -129,6 +101,37 @@ static bool cpu_is_over(struct front *front)
 	units_format_duration(text, limit_ms);
 	snprintf(target, sizeof(target), "%" PRIu64 " ms of CPU time used; the limit is %s", used_ms, text);
 	latch_limit(front, LIMIT_CPU, RULE_TIMEOUT_CPU, target);
+	return true;
+}
+
+/* The next look comes when the limit could be reached at the earliest: a program can touch some 4 MiB in a millisecond. */
+static void plan_next_memory_look(struct front *front, uint64_t left_bytes)
+{
+	const uint64_t bytes_per_ms = UINT64_C(4) << 20;
+	uint64_t wait_ms = left_bytes / bytes_per_ms;
+	if (wait_ms < MEMORY_LOOK_LEAST_MS)
+		wait_ms = MEMORY_LOOK_LEAST_MS;
+	if (wait_ms > MEMORY_LOOK_MOST_MS)
+		wait_ms = MEMORY_LOOK_MOST_MS;
+	front->next_memory_look_ns = clock_now_ns() + wait_ms * NS_PER_MS;
+}
+
+static bool memory_is_over(struct front *front)
+{
+	char target[128], text[UNITS_TEXT];
+	uint64_t limit = limit_value(front->plan->policy, LIMIT_MEMORY);
+	if (!front->started || limit == UNITS_NONE)
+		return false;
+	uint64_t used = limit_memory_in_use(front->shared);
+	if (used > front->peak_memory_bytes)
+		front->peak_memory_bytes = used;
+	if (used <= limit) {
+		plan_next_memory_look(front, limit - used);
+		return false;
+	}
+	units_format_size(text, limit);
+	snprintf(target, sizeof(target), "%" PRIu64 " bytes of memory in use; the limit is %s", used, text);
+	latch_limit(front, LIMIT_MEMORY, RULE_LIMIT_MEMORY, target);
 	return true;
 }
 
@@ -249,6 +252,7 @@ static void count_before_violation(struct front *front)
 	if (!wall_is_over(front))
 		cpu_is_over(front);
 	read_output(front, COUNT_MOST_BYTES);
+	memory_is_over(front);
 	if (send(front->socket, &answer, 1, MSG_NOSIGNAL) != 1)
 		return; /* the tracer is gone: its end is the next event */
 }
@@ -347,13 +351,15 @@ static void sooner(int *timeout_ms, uint64_t now_ns, uint64_t at_ns)
 static int next_timeout_ms(const struct front *front)
 {
 	int timeout_ms = -1;
-	uint64_t now = clock_now_ns(), wall_ms = limit_value(front, LIMIT_WALL);
+	uint64_t now = clock_now_ns(), wall_ms = limit_value(front->plan->policy, LIMIT_WALL);
 	if (front->stop_asked_ns)
 		return WAKE_AGAIN_MS;
 	if (!front->main_ended && wall_ms != UNITS_NONE)
 		sooner(&timeout_ms, now, front->shared->start_ns + front->suspended_ns + wall_ms * NS_PER_MS);
-	if (front->started && limit_value(front, LIMIT_CPU) != UNITS_NONE)
+	if (front->started && limit_value(front->plan->policy, LIMIT_CPU) != UNITS_NONE)
 		sooner(&timeout_ms, now, front->next_cpu_look_ns);
+	if (front->started && limit_value(front->plan->policy, LIMIT_MEMORY) != UNITS_NONE)
+		sooner(&timeout_ms, now, front->next_memory_look_ns);
 	if (front->main_ended)
 		sooner(&timeout_ms, now, front->main_ended_ns + DRAIN_MS * NS_PER_MS);
 	return timeout_ms;
@@ -435,6 +441,16 @@ static void deliver_rest(struct front *front)
 	}
 }
 
+static void look_at_limits(struct front *front)
+{
+	if (front->stop_asked_ns || wall_is_over(front))
+		return;
+	if (clock_now_ns() >= front->next_cpu_look_ns && cpu_is_over(front))
+		return;
+	if (clock_now_ns() >= front->next_memory_look_ns)
+		memory_is_over(front);
+}
+
 void front_wait(struct front *front)
 {
 	while (!front->tracer_gone) {
@@ -442,8 +458,7 @@ void front_wait(struct front *front)
 		reap_tracer(front);
 		if (front->tracer_gone)
 			break;
-		if (!front->stop_asked_ns && !wall_is_over(front) && clock_now_ns() >= front->next_cpu_look_ns)
-			cpu_is_over(front);
+		look_at_limits(front);
 		end_after_main(front);
 		if (front->stop_asked_ns && !atomic_load(&front->shared->ending))
 			ask_to_end(front);

@@ -35,7 +35,8 @@ struct front {
 	uint64_t main_ended_ns;
 	uint64_t suspended_ns;   /* time for which bailiff itself was stopped with the target */
 	uint64_t stop_asked_ns;  /* when front asked the tracer to end the tree; 0 before */
-	uint64_t next_cpu_look_ns;
+	uint64_t next_cpu_look_ns, next_memory_look_ns;
+	uint64_t peak_memory_bytes; /* highest sum that was seen */
 	struct record_failure *later_limit; /* a limit that came after the first failure: listed behind it; owned */
 };
 

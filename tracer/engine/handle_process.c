@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "engine/limits.h"
 #include "engine/pin.h"
 #include "tracee/memory.h"
 
@@ -89,8 +90,11 @@ struct resume handle_clone(struct stop *stop)
 				    CLONE_NEWNET;
 	uint64_t flags = stop->row->roles.flags ? stop_argument(stop, stop->row->roles.flags) : 0;
 	const char *target = flags & CLONE_UNTRACED ? "clone with CLONE_UNTRACED" : "clone into a new namespace";
-	if (!(flags & (CLONE_UNTRACED | namespaces)))
-		return resume_run();
+	struct resume resume = resume_run();
+	if (!(flags & (CLONE_UNTRACED | namespaces))) {
+		limit_stops_clone(stop, flags & CLONE_THREAD, &resume);
+		return resume;
+	}
 	return never_made(blocked_call(stop, "syscall", target), EPERM); /* an untraced child would run outside every rule */
 }
 

@@ -46,6 +46,7 @@ static handler_function *const handlers[HANDLER_COUNT] = {
 	[HANDLER_INOTIFY] = handle_inotify,
 	[HANDLER_FILE_GETATTR] = handle_file_getattr,
 	[HANDLER_CLONE] = handle_clone,
+	[HANDLER_MEMORY] = handle_memory,
 	[HANDLER_WAIT] = handle_wait,
 	[HANDLER_SIGNAL] = handle_signal,
 	[HANDLER_CONTROL] = handle_control,

@@ -1,6 +1,7 @@
 #include "engine/launch.h"
 
 #include "engine/identity.h"
+#include "engine/limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,12 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MS_PER_S = 1000, CPU_NET_SECONDS = 2, KEPT_MAX = 256 };
+enum { KEPT_MAX = 256 };
 
 static const char *const step_texts[STEP_COUNT] = {
 	[STEP_SESSION] = "cannot make a session for the target",
@@ -71,25 +71,6 @@ static int enter_session(const struct launch *launch)
 		return errno;
 	/* SIGTTOU is ignored here, as it is in the tracer. */
 	return tcsetpgrp(launch->descriptors[0], getpid()) == 0 ? 0 : errno;
-}
-
-static int set_limits(const struct policy *policy)
-{
-	/* A core file would be written without any open that stops. */
-	const struct rlimit no_core = { 0, 0 };
-	if (setrlimit(RLIMIT_CORE, &no_core) != 0)
-		return errno;
-	/* The net below front's own sum: per process, and in whole seconds. */
-	uint64_t cpu_ms = policy->limits[LIMIT_CPU].value;
-	if (!policy->limits[LIMIT_CPU].set || cpu_ms == UINT64_MAX)
-		return 0;
-	struct rlimit cpu;
-	if (getrlimit(RLIMIT_CPU, &cpu) != 0)
-		return errno;
-	rlim_t net = cpu_ms / MS_PER_S + CPU_NET_SECONDS;
-	if (net < cpu.rlim_max)
-		cpu.rlim_cur = cpu.rlim_max = net;
-	return setrlimit(RLIMIT_CPU, &cpu) == 0 ? 0 : errno;
 }
 
 /* Sources may themselves be 0, 1 or 2: first out of the way, then into place. */
@@ -195,7 +176,7 @@ static void require(int number, int socket, enum launch_step step)
 _Noreturn static void child_main(const struct run_plan *plan, const struct launch *launch, const struct filter *filter, int socket)
 {
 	require(enter_session(launch), socket, STEP_SESSION);
-	require(set_limits(plan->policy), socket, STEP_LIMITS);
+	require(limit_set_in_child(plan->policy), socket, STEP_LIMITS);
 	require(place_descriptors(launch), socket, STEP_DESCRIPTORS);
 	require(chdir(plan->cwd) == 0 ? 0 : errno, socket, STEP_CWD);
 	/* Forked from a process that is not dumpable: seizing needs this first. */

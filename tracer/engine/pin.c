@@ -1,5 +1,6 @@
 #include "engine/pin.h"
 
+#include "engine/limits.h"
 #include "tracee/control.h"
 #include "tracee/memory.h"
 
@@ -101,6 +102,8 @@ void pin_finish(struct supervisor *supervisor, struct task *task)
 	if (registers_read_all(task->tid, &registers) != 0)
 		return; /* killed: its end is the next event */
 	long result = registers_result(&registers), replaced;
+	if (result == -EMFILE)
+		limit_note_open_files(supervisor);
 	unsigned repeats = 0;
 	if (must_repeat(pin, result)) {
 		repeats = pin->repeats + 1;

@@ -276,6 +276,8 @@ static void finish(struct front *front, struct run_capture *capture)
 	struct record_usage *usage = &front->record->usage;
 	usage->wall_ms = (int64_t)((clock_now_ns() - front->shared->start_ns) / NS_PER_MS);
 	usage->cpu_ms = (int64_t)(shared_cpu_ns(front->shared) / NS_PER_MS);
+	if ((int64_t)front->peak_memory_bytes > usage->peak_memory_bytes)
+		usage->peak_memory_bytes = (int64_t)front->peak_memory_bytes;
 	usage->stops = atomic_load(&front->shared->stops);
 	if (front->plan->explainer && front->record->explanation.captured)
 		front->plan->explainer->complete(&front->record->explanation, EXPLAIN_DEADLINE_MS);

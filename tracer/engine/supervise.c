@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "engine/handlers.h"
 #include "engine/identity.h"
+#include "engine/limits.h"
 #include "engine/pin.h"
 #include "tracee/control.h"
 #include "tracee/wait.h"
@@ -346,6 +347,8 @@ static void on_main_end(struct supervisor *supervisor, const struct wait_event *
 		record->exit_code = event->kind == WAIT_EXITED ? event->status : -1;
 		record->exit_signal = event->signal;
 		record->ended = true;
+		if (event->kind == WAIT_KILLED || event->status != 0)
+			limit_blame_refusal(supervisor);
 	}
 	atomic_store(&supervisor->shared->main_ended, 1);
 	tell_front(supervisor, MESSAGE_MAIN_ENDED);
@@ -370,6 +373,8 @@ static void on_exiting(struct supervisor *supervisor, struct task *task)
 	if (!task->exiting)
 		supervisor->exiting_count++;
 	task->exiting = true;
+	if (task->tid == supervisor->main_tid && supervisor->started && !supervisor->ending)
+		limit_look_at_exit(supervisor, task, control_event_message_word(task->tid));
 	control_resume(task->tid, 0);
 }
 
@@ -393,6 +398,7 @@ static void handle_event(struct supervisor *supervisor, const struct wait_event 
 	if (supervisor->ending && !end)
 		kill(task->process->tgid, SIGKILL); /* a thread that was made while the others were killed */
 
+	task->cloning = TASK_CLONING_NOTHING; /* its child has shown up, or there is none */
 	switch (event->kind) {
 	case WAIT_SECCOMP_STOP:
 		if (!supervisor->ending)
@@ -402,7 +408,11 @@ static void handle_event(struct supervisor *supervisor, const struct wait_event 
 	case WAIT_EXEC: on_exec(supervisor, task, event->tid, early); return;
 	case WAIT_EXITING: on_exiting(supervisor, task); return;
 	case WAIT_GROUP_STOP: on_group_stop(supervisor, task); return;
-	case WAIT_SIGNAL: control_resume(event->tid, event->signal); return;
+	case WAIT_SIGNAL:
+		if (event->signal == SIGXFSZ)
+			limit_file_size_exceeded(supervisor, task);
+		control_resume(event->tid, event->signal);
+		return;
 	case WAIT_TRAP: control_resume(event->tid, 0); return;
 	case WAIT_SYSCALL_STOP:
 		if (task->pin.active)

@@ -12,10 +12,12 @@
 
 enum { SYSTEM_LOADER_MAX = 8, BOUND_SOCKET_MAX = 1024, FIRST_FOLDER_MAX = 32 };
 
-/* A socket that the tree has bound: its inode, and for one with a path the canonical one. */
+/* A socket that the tree has bound: its inode, and for unix sockets the canonical path or the abstract name. */
 struct bound_socket {
 	uint64_t inode;
-	char unix_path[128];
+	bool is_unix, is_abstract;
+	char name[128];
+	size_t name_length;
 };
 
 struct first_folder {
@@ -41,6 +43,8 @@ struct supervisor {
 	bool root;            /* bailiff runs as root: the target's identity may differ from ours */
 	bool started;         /* the target's image is in place */
 	bool ending;          /* every thread is being killed */
+	struct record_failure *refusal; /* a limit that refused something, for a bad end; owned */
+	enum limit_id refusal_limit;
 	unsigned exiting_count; /* threads that announced their end and were not reaped yet */
 
 	bool names_matter;    /* the policy has deny or hide entries: names are looked at after each link step */

@@ -186,6 +186,7 @@ int supervise(void *data)
 	tasks_free(supervisor->tasks);
 	page_free(supervisor->page);
 	free(supervisor->bound_sockets);
+	free(supervisor->refusal);
 	free(supervisor);
 	return failed ? EXIT_BAILIFF_FAILED : 0;
 }

@@ -40,8 +40,13 @@ void control_listen(pid_t tid)
 	ptrace(PTRACE_LISTEN, tid, 0, 0);
 }
 
-pid_t control_event_message(pid_t tid)
+unsigned long control_event_message_word(pid_t tid)
 {
 	unsigned long message = 0;
-	return ptrace(PTRACE_GETEVENTMSG, tid, 0, &message) == 0 ? (pid_t)message : 0;
+	return ptrace(PTRACE_GETEVENTMSG, tid, 0, &message) == 0 ? message : 0;
+}
+
+pid_t control_event_message(pid_t tid)
+{
+	return (pid_t)control_event_message_word(tid);
 }

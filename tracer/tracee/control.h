@@ -25,4 +25,7 @@ void control_listen(pid_t tid);
 /* The number that belongs to a stop: new thread, former tid. 0 where it is not to be had. */
 pid_t control_event_message(pid_t tid);
 
+/* The whole word: of PTRACE_EVENT_EXIT the status as wait(2) has it. */
+unsigned long control_event_message_word(pid_t tid);
+
 #endif

@@ -153,6 +153,23 @@ int proc_read_fd_flags(pid_t tid, int fd, int *flags)
 	return 0;
 }
 
+int proc_read_memory(pid_t tgid, uint64_t *used_bytes)
+{
+	static const char *const keys[] = { "RssAnon", "RssShmem", "VmSwap" };
+	const uint64_t kib = 1024;
+	char text[STATUS_BYTES + 1];
+	ssize_t length = proc_read_file(tgid, "status", text, STATUS_BYTES);
+	if (length < 0)
+		return (int)length;
+	text[length] = '\0';
+	*used_bytes = 0;
+	for (size_t i = 0; i < sizeof(keys) / sizeof(*keys); i++) {
+		long used = status_number(text, keys[i], 10, 0);
+		*used_bytes += used > 0 ? (uint64_t)used * kib : 0; /* a zombie has no such lines */
+	}
+	return 0;
+}
+
 bool proc_signal_is_pending(pid_t tid, int number)
 {
 	char text[STATUS_BYTES + 1];

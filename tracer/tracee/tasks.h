@@ -45,12 +45,16 @@ struct task_script {
 };
 enum { TASK_SCRIPT_MAX = 6 };
 
+/* A clone that was let through and whose child has not shown up yet. */
+enum task_cloning { TASK_CLONING_NOTHING, TASK_CLONING_PROCESS, TASK_CLONING_THREAD };
+
 struct task {
 	pid_t tid;
 	struct process *process;
 	bool launching;        /* has not executed the target yet: it runs our own code */
 	bool stop_expected;    /* new: its first trap is the attach stop */
 	bool exiting;          /* announced its end */
+	enum task_cloning cloning;
 	bool identity_valid;   /* identity below is current */
 	struct proc_identity identity;
 	struct task_exec exec;

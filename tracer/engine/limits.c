@@ -1,0 +1,288 @@
+#include "engine/limits.h"
+
+#include "engine/handlers.h"
+
+#include "base/clock.h"
+#include "base/text.h"
+#include "base/units.h"
+#include "policy/suggest.h"
+#include "tracee/proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+enum { NS_PER_MS = 1000000, MS_PER_S = 1000, CPU_NET_SECONDS = 2, REQUEST_SHARE = 8 };
+
+static const enum rule_id limit_rules[LIMIT_COUNT] = {
+	[LIMIT_WALL] = RULE_TIMEOUT_WALL,
+	[LIMIT_CPU] = RULE_TIMEOUT_CPU,
+	[LIMIT_MEMORY] = RULE_LIMIT_MEMORY,
+	[LIMIT_OUTPUT] = RULE_LIMIT_OUTPUT,
+	[LIMIT_FILE_SIZE] = RULE_LIMIT_FILE_SIZE,
+	[LIMIT_WORKSPACE] = RULE_LIMIT_WORKSPACE,
+	[LIMIT_ARTIFACT] = RULE_LIMIT_ARTIFACT,
+	[LIMIT_PROCESSES] = RULE_LIMIT_PROCESSES,
+	[LIMIT_THREADS] = RULE_LIMIT_THREADS,
+	[LIMIT_OPEN_FILES] = RULE_LIMIT_OPEN_FILES,
+};
+
+uint64_t limit_value(const struct policy *policy, enum limit_id id)
+{
+	return policy->limits[id].set ? policy->limits[id].value : UNITS_NONE;
+}
+
+void limit_fill_failure(const struct policy *policy, enum limit_id id, const char *target, int64_t when_ms,
+			struct record_failure *failure)
+{
+	const struct position *position = &policy->limits[id].position;
+	struct suggestion suggestions[SUGGESTION_MAX];
+	memset(failure, 0, sizeof(*failure));
+	failure->rule = limit_rules[id];
+	failure->count = 1;
+	failure->when_ms = when_ms;
+	text_copy(failure->policy.file, sizeof(failure->policy.file), position->file ? position->file : "");
+	text_copy(failure->policy.pointer, sizeof(failure->policy.pointer), position->pointer ? position->pointer : "");
+	failure->policy.line = position->line;
+	failure->policy.column = position->column;
+	text_copy(failure->target, sizeof(failure->target), target);
+	text_copy(failure->answered, sizeof(failure->answered), "killed");
+	size_t count = suggest_limit(policy, id, suggestions);
+	for (size_t i = 0; i < count; i++) {
+		struct record_suggestion *suggestion = &failure->suggestions[failure->suggestion_count++];
+		text_copy(suggestion->pointer, sizeof(suggestion->pointer), suggestions[i].pointer);
+		text_copy(suggestion->value, sizeof(suggestion->value), suggestions[i].value);
+		text_copy(suggestion->opens, sizeof(suggestion->opens), suggestions[i].opens);
+		suggestion_free(&suggestions[i]);
+	}
+}
+
+static int64_t when_ms(const struct supervisor *supervisor)
+{
+	return (int64_t)((clock_now_ns() - supervisor->shared->start_ns) / NS_PER_MS);
+}
+
+/* The limit is exceeded now: latched, and the tree ends. */
+static void end_by_limit(struct supervisor *supervisor, enum limit_id id, const char *target)
+{
+	supervisor_count_before(supervisor);
+	record_limit(supervisor->record, limit_rules[id]);
+	if (record_first_claim(supervisor->record)) {
+		limit_fill_failure(supervisor->policy, id, target, when_ms(supervisor), &supervisor->record->first);
+		record_first_done(supervisor->record);
+	}
+	supervisor_end_tree(supervisor);
+}
+
+/* Something was refused, and the program may survive that: kept until it is known how the run ends. The first counts. */
+static void remember_refusal(struct supervisor *supervisor, enum limit_id id, const char *target)
+{
+	if (supervisor->refusal)
+		return;
+	supervisor->refusal = memory_zeroed(1, sizeof(*supervisor->refusal));
+	supervisor->refusal_limit = id;
+	limit_fill_failure(supervisor->policy, id, target, when_ms(supervisor), supervisor->refusal);
+}
+
+void limit_blame_refusal(struct supervisor *supervisor)
+{
+	if (!supervisor->refusal)
+		return;
+	text_copy(supervisor->refusal->answered, sizeof(supervisor->refusal->answered),
+		  supervisor->refusal_limit == LIMIT_MEMORY ? "ENOMEM" : "EMFILE");
+	if (record_first_claim(supervisor->record)) {
+		memcpy(&supervisor->record->first, supervisor->refusal, sizeof(*supervisor->refusal));
+		record_limit(supervisor->record, limit_rules[supervisor->refusal_limit]);
+		record_first_done(supervisor->record);
+	}
+}
+
+/* ---- processes and threads ---------------------------------------------------------------------------------------- */
+
+struct pending_clones {
+	unsigned processes, threads;
+};
+
+static void count_pending(struct task *task, void *data)
+{
+	struct pending_clones *pending = data;
+	pending->processes += task->cloning == TASK_CLONING_PROCESS;
+	pending->threads += task->cloning != TASK_CLONING_NOTHING;
+}
+
+/* Counted by us: RLIMIT_NPROC counts every process of the uid, other runs too, and means nothing to root. */
+bool limit_stops_clone(struct stop *stop, bool thread, struct resume *resume)
+{
+	struct supervisor *supervisor = stop->supervisor;
+	const struct policy *policy = supervisor->policy;
+	uint64_t most_processes = limit_value(policy, LIMIT_PROCESSES), most_threads = limit_value(policy, LIMIT_THREADS);
+	struct pending_clones pending = { 0, 0 };
+	char target[160];
+	tasks_each(supervisor->tasks, count_pending, &pending);
+	uint64_t processes = (uint64_t)tasks_process_count(supervisor->tasks) + pending.processes + !thread;
+	uint64_t threads = (uint64_t)tasks_count(supervisor->tasks) + pending.threads + 1;
+	stop->task->cloning = thread ? TASK_CLONING_THREAD : TASK_CLONING_PROCESS;
+	bool too_many = !thread && processes > most_processes;
+	if (!too_many && threads <= most_threads)
+		return false;
+	if (too_many)
+		snprintf(target, sizeof(target), "%" PRIu64 " processes at once; the limit is %" PRIu64, processes, most_processes);
+	else
+		snprintf(target, sizeof(target), "%" PRIu64 " threads at once, in all processes; the limit is %" PRIu64, threads,
+			 most_threads);
+	end_by_limit(supervisor, too_many ? LIMIT_PROCESSES : LIMIT_THREADS, target);
+	*resume = resume_nothing();
+	return true;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------------------------- */
+
+uint64_t limit_memory_in_use(struct shared *shared)
+{
+	uint64_t total = 0, used;
+	int high = atomic_load(&shared->process_high);
+	for (int i = 0; i < high; i++) {
+		pid_t tgid = atomic_load_explicit(&shared->processes[i], memory_order_relaxed);
+		if (tgid > 0 && proc_read_memory(tgid, &used) == 0)
+			total += used;
+	}
+	return total;
+}
+
+uint64_t limit_memory_request_threshold(const struct policy *policy)
+{
+	uint64_t limit = limit_value(policy, LIMIT_MEMORY);
+	return limit == UNITS_NONE ? UINT64_MAX : (limit / REQUEST_SHARE ? limit / REQUEST_SHARE : 1);
+}
+
+/* Address space that is only reserved costs nothing: node, Java, Go and wasm reserve far more than they use. What counts is
+ * memory that a program asks for in order to write to it. */
+static uint64_t requested_bytes(const struct stop *stop)
+{
+	const uint64_t *args = stop->call.args;
+	if (strcmp(stop->row->name, "mremap") == 0)
+		return args[2] > args[1] ? args[2] - args[1] : 0;
+	int protection = (int)args[2], flags = (int)args[3];
+	bool for_use = (protection & PROT_WRITE) && (flags & MAP_ANONYMOUS) && !(flags & MAP_NORESERVE);
+	return for_use ? args[1] : 0;
+}
+
+/* mmap and mremap of an eighth of the limit or more: ENOMEM where what is in use and the request together exceed it. */
+struct resume handle_memory(struct stop *stop)
+{
+	struct supervisor *supervisor = stop->supervisor;
+	uint64_t limit = limit_value(supervisor->policy, LIMIT_MEMORY), request = requested_bytes(stop);
+	char target[160], text[UNITS_TEXT];
+	/* The filter's own answer for the sealed page does not come first when both of its rules match. */
+	if (strcmp(stop->row->name, "mmap") == 0 && (stop->call.args[3] & MAP_FIXED) &&
+	    (stop->call.args[0] & UINT64_C(0x01ffffffffffffff)) < PAGE_END)
+		return resume_answer(-EPERM);
+	if (limit == UNITS_NONE || request == 0)
+		return resume_run();
+	uint64_t in_use = limit_memory_in_use(supervisor->shared);
+	if (in_use <= limit && request <= limit - in_use)
+		return resume_run();
+	units_format_size(text, limit);
+	snprintf(target, sizeof(target), "%" PRIu64 " bytes asked for with %" PRIu64 " in use; the limit is %s", request, in_use, text);
+	remember_refusal(supervisor, LIMIT_MEMORY, target);
+	record_note(supervisor->record, "memory: %s; answered ENOMEM", target);
+	return resume_answer(-ENOMEM);
+}
+
+/* ---- files -------------------------------------------------------------------------------------------------------- */
+
+void limit_file_size_exceeded(struct supervisor *supervisor, const struct task *task)
+{
+	char target[160], text[UNITS_TEXT], name[64] = "";
+	uint64_t limit = limit_value(supervisor->policy, LIMIT_FILE_SIZE);
+	if (limit == UNITS_NONE)
+		return;
+	ssize_t length = proc_read_file(task->tid, "comm", name, sizeof(name) - 1);
+	name[length > 0 ? length - 1 : 0] = '\0';
+	units_format_size(text, limit);
+	snprintf(target, sizeof(target), "a file that %s writes would grow beyond %s", name, text);
+	end_by_limit(supervisor, LIMIT_FILE_SIZE, target);
+}
+
+void limit_note_open_files(struct supervisor *supervisor)
+{
+	char target[96];
+	uint64_t limit = limit_value(supervisor->policy, LIMIT_OPEN_FILES);
+	if (limit == UNITS_NONE)
+		return;
+	snprintf(target, sizeof(target), "%" PRIu64 " descriptors are open; that is the limit", limit);
+	remember_refusal(supervisor, LIMIT_OPEN_FILES, target);
+}
+
+static uint64_t count_descriptors(pid_t tid)
+{
+	char path[32];
+	uint64_t count = 0;
+	snprintf(path, sizeof(path), "/proc/%d/fd", tid);
+	DIR *folder = opendir(path);
+	for (struct dirent *entry; folder && (entry = readdir(folder));)
+		count += entry->d_name[0] != '.';
+	if (folder)
+		closedir(folder);
+	return count;
+}
+
+/* Calls that make descriptors do not all stop: a program that fails while it holds as many as it may has met the limit. */
+void limit_look_at_exit(struct supervisor *supervisor, const struct task *task, unsigned long status)
+{
+	uint64_t limit = limit_value(supervisor->policy, LIMIT_OPEN_FILES);
+	bool failed = !WIFEXITED((int)status) || WEXITSTATUS((int)status) != 0;
+	if (limit != UNITS_NONE && failed && count_descriptors(task->tid) >= limit)
+		limit_note_open_files(supervisor);
+}
+
+/* ---- in the child ------------------------------------------------------------------------------------------------- */
+
+/* Soft and hard, never above what bailiff itself was given. */
+static int set_limit(int resource, rlim_t value)
+{
+	struct rlimit limit;
+	if (getrlimit((__rlimit_resource_t)resource, &limit) != 0)
+		return errno;
+	if (limit.rlim_max != RLIM_INFINITY && value > limit.rlim_max)
+		value = limit.rlim_max;
+	limit.rlim_cur = limit.rlim_max = value;
+	return setrlimit((__rlimit_resource_t)resource, &limit) == 0 ? 0 : errno;
+}
+
+static int set_from_policy(const struct policy *policy, enum limit_id id, int resource)
+{
+	uint64_t value = limit_value(policy, id);
+	return value == UNITS_NONE ? 0 : set_limit(resource, (rlim_t)value);
+}
+
+/* RLIMIT_DATA counts what is reserved for thread stacks too: only a net, far above the limit. */
+static int set_data_net(const struct policy *policy)
+{
+	const rlim_t slack = (rlim_t)1 << 30, stack = (rlim_t)8 << 20;
+	uint64_t memory = limit_value(policy, LIMIT_MEMORY), threads = limit_value(policy, LIMIT_THREADS);
+	if (memory == UNITS_NONE || threads == UNITS_NONE)
+		return 0;
+	return set_limit(RLIMIT_DATA, (rlim_t)memory + (rlim_t)threads * stack + slack);
+}
+
+int limit_set_in_child(const struct policy *policy)
+{
+	/* A core file would be written without any open that stops. */
+	int failed = set_limit(RLIMIT_CORE, 0);
+	/* The net below front's own sum: per process, and in whole seconds. */
+	uint64_t cpu_ms = limit_value(policy, LIMIT_CPU);
+	if (!failed && cpu_ms != UNITS_NONE)
+		failed = set_limit(RLIMIT_CPU, (rlim_t)(cpu_ms / MS_PER_S + CPU_NET_SECONDS));
+	if (!failed)
+		failed = set_from_policy(policy, LIMIT_FILE_SIZE, RLIMIT_FSIZE);
+	if (!failed)
+		failed = set_data_net(policy);
+	return failed ? failed : set_from_policy(policy, LIMIT_OPEN_FILES, RLIMIT_NOFILE);
+}

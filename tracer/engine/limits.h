@@ -1,0 +1,38 @@
+/* Limits that the tracer sees at a stop: processes, threads, refused memory, file size, open files. Front watches the clocks,
+ * the output and the memory in use (front.c). */
+#ifndef ENGINE_LIMITS_H
+#define ENGINE_LIMITS_H
+
+#include "engine/supervisor.h"
+
+/* The value of a limit, UNITS_NONE where there is none. */
+uint64_t limit_value(const struct policy *policy, enum limit_id id);
+
+/* Fills a failure for a limit: rule, position, numbers, suggestions. For front and tracer. */
+void limit_fill_failure(const struct policy *policy, enum limit_id id, const char *target, int64_t when_ms,
+			struct record_failure *failure);
+
+/* Memory in use by the whole tree: RssAnon + RssShmem + VmSwap of every listed process. */
+uint64_t limit_memory_in_use(struct shared *shared);
+
+/* A clone that would be one process or thread too many: true with *resume set (the tree is being killed). Counts those that
+ * were let through and have not shown up yet. */
+bool limit_stops_clone(struct stop *stop, bool thread, struct resume *resume);
+
+/* The bytes from which such a request stops; UINT64_MAX for never. For the filter. */
+uint64_t limit_memory_request_threshold(const struct policy *policy);
+
+/* A descriptor was refused (EMFILE), or SIGXFSZ is about to be delivered. */
+void limit_note_open_files(struct supervisor *supervisor);
+void limit_file_size_exceeded(struct supervisor *supervisor, const struct task *task);
+
+/* The main process is about to end with `status` (as wait(2) has it): is it at its descriptor limit? */
+void limit_look_at_exit(struct supervisor *supervisor, const struct task *task, unsigned long status);
+
+/* The main process ended badly: a limit that had refused it something is what failed first. */
+void limit_blame_refusal(struct supervisor *supervisor);
+
+/* In the child: RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_CPU, RLIMIT_CORE, and RLIMIT_DATA as a net. 0 or errno. */
+int limit_set_in_child(const struct policy *policy);
+
+#endif
