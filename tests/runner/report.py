@@ -5,6 +5,7 @@ import os
 import re
 import sys
 import threading
+import time
 
 LINE = re.compile(r"^(not )?ok\b(?:\s+\d+)?(?:\s*-\s*)?(.*)$")
 PLAN = re.compile(r"^1\.\.(\d+)")
@@ -21,6 +22,7 @@ class Report:
 		self.sources = {}    # name -> (passed, failed)
 		self.with_skips = set()
 		self.lock = threading.Lock()
+		self.finished_at = time.monotonic()
 		self.log = open(log_path, "w", encoding="utf-8", errors="backslashreplace") if log_path else None
 		self.no_skip = os.environ.get("BAILIFF_TEST_NO_SKIP") == "1"
 
@@ -54,8 +56,10 @@ class Report:
 		if passed + failed == 0 and source not in self.with_skips:
 			self.result(source, "has results", False, "not one result was printed")
 			failed = 1
+		seconds, self.finished_at = time.monotonic() - self.finished_at, time.monotonic()
 		if not self.tap:
-			print(f"{source}: {passed} passed" + (f", {failed} FAILED" if failed else ""), flush=True)
+			took = f" in {seconds:.0f} s" if seconds >= 1 else ""
+			print(f"{source}: {passed} passed" + (f", {failed} FAILED" if failed else "") + took, flush=True)
 
 	def absorb(self, source, lines, wait):
 		"""Counts the TAP lines of another program. `wait` returns its exit status once the lines have ended."""
