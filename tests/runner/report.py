@@ -64,9 +64,10 @@ class Report:
 	def absorb(self, source, lines, wait):
 		"""Counts the TAP lines of another program. `wait` returns its exit status once the lines have ended."""
 		counted = announced = 0
-		pending = None
+		pending, tail = None, []
 		for line in lines:
 			line = line.rstrip("\n")
+			tail = tail[-20:] + [line]
 			plan, match = PLAN.match(line), LINE.match(line)
 			if plan:
 				announced += int(plan.group(1))
@@ -79,7 +80,8 @@ class Report:
 		self._flush(source, pending)
 		status = wait()
 		if status != 0 and not self.sources.get(source, (0, 0))[1]:
-			self.result(source, "ends with status 0", False, f"ended with status {status} although no result failed")
+			self.result(source, "ends with status 0", False,
+				f"ended with status {status} although no result failed; the end of it:\n" + "\n".join(tail))
 		if counted != announced:
 			self.result(source, "keeps its plan", False, f"planned {announced} results, printed {counted}")
 
