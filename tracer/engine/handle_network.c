@@ -164,7 +164,9 @@ static struct resume bind_unix_path(struct stop *stop, struct endpoint *endpoint
 		return resume;
 	if (!settle_unix_path(endpoint, resolved, path))
 		return resume_answer(-ENAMETOOLONG);
-	socket_remember(stop->supervisor, proc_socket_inode(stop->task->tid, endpoint->descriptor), resolved->path);
+	text_copy(endpoint->address.path, sizeof(endpoint->address.path), resolved->path);
+	endpoint->address.path_length = strlen(endpoint->address.path);
+	socket_remember(stop->supervisor, &endpoint->facts, &endpoint->address);
 	return resume_run();
 }
 
@@ -199,20 +201,43 @@ static struct resume reach_unix_path(struct stop *stop, struct endpoint *endpoin
 	return settle_unix_path(endpoint, &resolved, path) ? resume_run() : resume_answer(-ENAMETOOLONG);
 }
 
+/* /proc/net/unix prints names as they are: one with a line break in it would put lines of its own choice into the table that
+ * tells which sockets are still there (socket_is_own). */
+static bool breaks_line(const struct endpoint *endpoint)
+{
+	return memchr(endpoint->raw.local.sun_path, '\n', endpoint->length - offsetof(struct sockaddr_un, sun_path)) != NULL;
+}
+
+static struct resume bind_unix(struct stop *stop, struct endpoint *endpoint)
+{
+	char path[sizeof(struct sockaddr_un) + 1];
+	if (breaks_line(endpoint)) {
+		describe(endpoint);
+		return report_refused_quietly(stop, &endpoint->operation, EINVAL, "a socket's name may hold no line break");
+	}
+	if (endpoint->address.kind == ADDRESS_UNIX_ABSTRACT) {
+		struct resume resume = judge(stop, endpoint);
+		if (resume.kind == RESUME_RUN)
+			socket_remember(stop->supervisor, &endpoint->facts, &endpoint->address);
+		return resume;
+	}
+	if (!read_unix_path(endpoint, path))
+		return resume_answer(-EINVAL);
+	struct resume resume = bind_unix_path(stop, endpoint, path);
+	/* A relative name has become a canonical one, with folders in front that the call did not name. */
+	return resume.kind == RESUME_RUN && breaks_line(endpoint) ? resume_answer(-EINVAL) : resume;
+}
+
 static struct resume judge_unix(struct stop *stop, struct endpoint *endpoint)
 {
 	char path[sizeof(struct sockaddr_un) + 1];
 	if (endpoint->address.kind == ADDRESS_UNIX_UNNAMED)
 		return resume_run(); /* bind: the kernel picks a name; connect: EINVAL */
-	if (endpoint->address.kind == ADDRESS_UNIX_ABSTRACT) {
-		struct resume resume = judge(stop, endpoint);
-		if (resume.kind == RESUME_RUN && endpoint->purpose == PURPOSE_BIND)
-			socket_remember(stop->supervisor, proc_socket_inode(stop->task->tid, endpoint->descriptor), NULL);
-		return resume;
-	}
-	if (!read_unix_path(endpoint, path))
-		return resume_answer(-EINVAL);
-	return endpoint->purpose == PURPOSE_BIND ? bind_unix_path(stop, endpoint, path) : reach_unix_path(stop, endpoint, path);
+	if (endpoint->purpose == PURPOSE_BIND)
+		return bind_unix(stop, endpoint);
+	if (endpoint->address.kind == ADDRESS_UNIX_ABSTRACT)
+		return judge(stop, endpoint);
+	return read_unix_path(endpoint, path) ? reach_unix_path(stop, endpoint, path) : resume_answer(-EINVAL);
 }
 
 /* ---- the other families ------------------------------------------------------------------------------------------- */
@@ -266,7 +291,7 @@ static struct resume judge_endpoint(struct stop *stop, struct endpoint *endpoint
 		return judge_unix(stop, endpoint);
 	struct resume resume = judge(stop, endpoint);
 	if (resume.kind == RESUME_RUN && endpoint->purpose == PURPOSE_BIND)
-		socket_remember(stop->supervisor, proc_socket_inode(stop->task->tid, endpoint->descriptor), NULL);
+		socket_remember(stop->supervisor, &endpoint->facts, &endpoint->address);
 	return resume;
 }
 
@@ -389,28 +414,36 @@ struct resume handle_sendmmsg(struct stop *stop)
 }
 
 /* listen on a socket that was never bound lets the kernel pick a port on every address: that is a bind. */
-struct resume handle_listen(struct stop *stop)
+static struct resume judge_unbound_listen(struct stop *stop, const struct socket_facts *facts)
 {
-	int descriptor = stop_int(stop, stop->row->roles.fd);
-	uint64_t inode = proc_socket_inode(stop->task->tid, descriptor);
-	if (inode == 0 || socket_was_bound(stop->supervisor, inode))
-		return resume_run(); /* no socket: the kernel says so */
 	struct endpoint *endpoint = memory_zeroed(1, sizeof(*endpoint));
-	socket_look(stop->task, descriptor, &endpoint->facts);
-	bool internet = !endpoint->facts.known || endpoint->facts.domain == AF_INET || endpoint->facts.domain == AF_INET6;
-	struct resume resume = resume_run();
-	if (internet && !endpoint->facts.has_local_port) {
-		endpoint->purpose = PURPOSE_BIND;
-		endpoint->descriptor = descriptor;
-		endpoint->address.kind = ADDRESS_IPV4;
-		endpoint->address.family = AF_INET;
-		endpoint->address.transport = socket_transport(&endpoint->facts);
-		resume = judge(stop, endpoint);
-		if (resume.kind == RESUME_RUN)
-			socket_remember(stop->supervisor, inode, NULL);
-	}
+	endpoint->purpose = PURPOSE_BIND;
+	endpoint->address.kind = ADDRESS_IPV4;
+	endpoint->address.family = AF_INET;
+	endpoint->address.transport = socket_transport(facts);
+	struct resume resume = judge(stop, endpoint);
+	if (resume.kind == RESUME_RUN)
+		socket_remember(stop->supervisor, facts, &endpoint->address);
 	free(endpoint);
 	return resume;
+}
+
+/* Decided for one socket, done on that one: another thread may put an unbound one under the number meanwhile. */
+struct resume handle_listen(struct stop *stop)
+{
+	struct socket_facts facts;
+	int descriptor = stop_int(stop, stop->row->roles.fd);
+	socket_look(stop->task, descriptor, &facts);
+	if (facts.inode == 0 || facts.is_unix)
+		return resume_run(); /* no socket: the kernel says so */
+	struct resume resume = resume_run();
+	bool internet = !facts.known || facts.domain == AF_INET || facts.domain == AF_INET6;
+	if (internet && !socket_was_bound(stop->supervisor, &facts))
+		resume = judge_unbound_listen(stop, &facts);
+	if (resume.kind != RESUME_RUN)
+		return resume;
+	int done = socket_listen(stop->task, descriptor, &facts, (int)stop->call.args[1]);
+	return done > 0 ? resume : resume_answer(done);
 }
 
 /* The combinations that stop: everything but unix, IPv4 and IPv6 with stream or datagram over TCP or UDP. */

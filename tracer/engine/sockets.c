@@ -5,6 +5,8 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <ifaddrs.h>
 #include <inttypes.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -13,6 +15,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 enum { LINE_BYTES = 512, TCP_LISTEN_STATE = 0x0A, MPTCP = 262 };
@@ -33,28 +36,57 @@ static bool local_port_is_set(int fd)
 	return (address.any.sa_family == AF_INET && address.ipv4.sin_port) || (address.any.sa_family == AF_INET6 && address.ipv6.sin6_port);
 }
 
-/* A thread may have a descriptor table of its own (clone without CLONE_FILES), and pidfd_open() names the process: the
- * inode must be the one that the calling thread's number leads to. */
-static bool is_same_socket(const struct task *task, int descriptor, int fd)
+/* A copy of what is behind the number, or -1. A thread may have a descriptor table of its own (clone without CLONE_FILES),
+ * and pidfd_open() names the process; another thread may change what the number means: only the inode tells. */
+static int copy_of(const struct task *task, int descriptor, uint64_t inode)
 {
 	struct stat status;
-	return fstat(fd, &status) == 0 && S_ISSOCK(status.st_mode) && status.st_ino == proc_socket_inode(task->tid, descriptor);
+	auto_fd int process = (int)syscall(SYS_pidfd_open, task->process->tgid, 0);
+	if (process < 0)
+		return -1;
+	int fd = (int)syscall(SYS_pidfd_getfd, process, descriptor, 0);
+	if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISSOCK(status.st_mode) || status.st_ino != inode)) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+/* The name of the protocol is an attribute of every socket, which needs no copy of it (net/socket.c, sockfs_xattr_get). */
+static bool is_unix_socket(int held)
+{
+	char path[32], name[32];
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", held);
+	return getxattr(path, "system.sockprotoname", name, sizeof(name)) >= 4 && memcmp(name, "UNIX", 4) == 0;
 }
 
 void socket_look(const struct task *task, int descriptor, struct socket_facts *facts)
 {
+	char entry[32];
+	struct stat status;
 	memset(facts, 0, sizeof(*facts));
-	auto_fd int process = (int)syscall(SYS_pidfd_open, task->process->tgid, 0);
-	if (process < 0)
+	snprintf(entry, sizeof(entry), "fd/%d", descriptor);
+	auto_fd int held = proc_open(task->tid, entry, O_PATH);
+	if (held < 0 || fstat(held, &status) != 0 || !S_ISSOCK(status.st_mode))
 		return;
-	auto_fd int fd = (int)syscall(SYS_pidfd_getfd, process, descriptor, 0);
-	if (fd < 0 || !is_same_socket(task, descriptor, fd))
+	facts->inode = status.st_ino;
+	facts->is_unix = is_unix_socket(held);
+	auto_fd int fd = copy_of(task, descriptor, facts->inode);
+	if (fd < 0)
 		return;
 	facts->known = true;
 	facts->domain = option(fd, SO_DOMAIN);
 	facts->type = option(fd, SO_TYPE);
 	facts->protocol = option(fd, SO_PROTOCOL);
 	facts->has_local_port = local_port_is_set(fd);
+}
+
+int socket_listen(const struct task *task, int descriptor, const struct socket_facts *facts, int backlog)
+{
+	auto_fd int fd = copy_of(task, descriptor, facts->inode);
+	if (fd < 0)
+		return 1;
+	return listen(fd, backlog) == 0 ? 0 : -errno;
 }
 
 enum transport socket_transport(const struct socket_facts *facts)
@@ -66,33 +98,42 @@ enum transport socket_transport(const struct socket_facts *facts)
 	return TRANSPORT_ANY;
 }
 
-void socket_remember(struct supervisor *supervisor, uint64_t inode, const char *unix_path)
+static bool is_unix_address(const struct address *address)
 {
-	if (inode == 0)
+	return address->kind == ADDRESS_UNIX_PATH || address->kind == ADDRESS_UNIX_ABSTRACT;
+}
+
+void socket_remember(struct supervisor *supervisor, const struct socket_facts *facts, const struct address *address)
+{
+	struct bound_socket entry = { .inode = facts->inode, .is_unix = is_unix_address(address),
+				      .is_abstract = address->kind == ADDRESS_UNIX_ABSTRACT };
+	if (entry.inode == 0 || entry.is_unix != facts->is_unix)
 		return;
+	/* A name too long to be remembered is only not recognised later: that is a refusal. */
+	if (entry.is_unix && address->path_length > 0 && address->path_length <= sizeof(entry.name)) {
+		entry.name_length = address->path_length;
+		memcpy(entry.name, address->path, entry.name_length);
+	}
 	if (!supervisor->bound_sockets)
 		supervisor->bound_sockets = memory_zeroed(BOUND_SOCKET_MAX, sizeof(struct bound_socket));
-	struct bound_socket *bound = &supervisor->bound_sockets[supervisor->bound_socket_next];
-	bound->inode = inode;
-	/* A path too long to be remembered is only not recognised later: that is a refusal. */
-	if (!text_copy(bound->unix_path, sizeof(bound->unix_path), unix_path ? unix_path : ""))
-		bound->unix_path[0] = '\0';
+	supervisor->bound_sockets[supervisor->bound_socket_next] = entry;
 	supervisor->bound_socket_next = (supervisor->bound_socket_next + 1) % BOUND_SOCKET_MAX;
 	if (supervisor->bound_socket_count < BOUND_SOCKET_MAX)
 		supervisor->bound_socket_count++;
 }
 
-static const struct bound_socket *find_bound(const struct supervisor *supervisor, uint64_t inode)
+static const struct bound_socket *find_bound(const struct supervisor *supervisor, uint64_t inode, bool is_unix)
 {
 	for (size_t i = 0; i < supervisor->bound_socket_count; i++)
-		if (supervisor->bound_sockets[i].inode == inode)
+		if (supervisor->bound_sockets[i].inode == inode && supervisor->bound_sockets[i].is_unix == is_unix)
 			return &supervisor->bound_sockets[i];
 	return NULL;
 }
 
-bool socket_was_bound(const struct supervisor *supervisor, uint64_t inode)
+/* An allowed bind may have failed in the kernel: the socket itself knows better, where it can be asked. */
+bool socket_was_bound(const struct supervisor *supervisor, const struct socket_facts *facts)
 {
-	return inode != 0 && find_bound(supervisor, inode) != NULL;
+	return find_bound(supervisor, facts->inode, false) && (!facts->known || facts->has_local_port);
 }
 
 /* The kernel prints an address as 32-bit words in the machine's own byte order. */
@@ -107,11 +148,32 @@ static bool parse_address(const char *text, size_t words, uint8_t bytes[16])
 	return true;
 }
 
+/* 127.0.0.0/8, ::1, or an address that an interface has: what a socket bound to every address is reached by. */
+static bool is_of_this_host(const struct address *address)
+{
+	static const uint8_t loopback[16] = { [15] = 1 };
+	if (address->kind == ADDRESS_IPV4 ? address->bytes[0] == 127 : memcmp(address->bytes, loopback, 16) == 0)
+		return true;
+	struct ifaddrs *list;
+	bool found = false;
+	if (getifaddrs(&list) != 0)
+		return false;
+	for (const struct ifaddrs *entry = list; entry && !found; entry = entry->ifa_next) {
+		const struct sockaddr *any = entry->ifa_addr;
+		if (any && any->sa_family == AF_INET && address->kind == ADDRESS_IPV4)
+			found = memcmp(&((const struct sockaddr_in *)any)->sin_addr, address->bytes, 4) == 0;
+		else if (any && any->sa_family == AF_INET6 && address->kind == ADDRESS_IPV6)
+			found = memcmp(&((const struct sockaddr_in6 *)any)->sin6_addr, address->bytes, 16) == 0;
+	}
+	freeifaddrs(list);
+	return found;
+}
+
+/* Could a socket with this local address be reached by `address`? */
 static bool same_place(const struct address *address, const uint8_t *local, size_t words)
 {
 	static const uint8_t zero[16], mapped_prefix[12] = { [10] = 0xff, [11] = 0xff };
-	size_t length = 4 * words;
-	if (memcmp(local, zero, length) == 0)
+	if (memcmp(local, zero, 4 * words) == 0)
 		return true; /* bound to every address of this host */
 	if (address->kind == ADDRESS_IPV6)
 		return words == 4 && memcmp(local, address->bytes, 16) == 0;
@@ -120,56 +182,64 @@ static bool same_place(const struct address *address, const uint8_t *local, size
 	return memcmp(local, address->bytes, 4) == 0;
 }
 
-/* One line of /proc/net/tcp, udp and their siblings. */
-static bool inet_line_is_own(const struct supervisor *supervisor, const char *line, const struct address *address, size_t words,
-			     bool stream)
+/* Who stands at a destination: by one line of /proc/net/tcp, udp and their siblings, and by all of them. */
+struct standing {
+	bool own, foreign;
+};
+
+static void look_at_line(const struct supervisor *supervisor, const char *line, const struct address *address, size_t words,
+			 bool stream, struct standing *standing)
 {
 	char local[33];
 	unsigned port, state;
 	uint64_t inode;
 	uint8_t bytes[16];
 	if (sscanf(line, " %*u: %32[0-9A-F]:%x %*[0-9A-F]:%*x %x %*s %*s %*s %*u %*u %" SCNu64, local, &port, &state, &inode) != 4)
-		return false;
-	return port == address->port && (!stream || state == TCP_LISTEN_STATE) && strlen(local) == 8 * words &&
-	       parse_address(local, words, bytes) && same_place(address, bytes, words) && find_bound(supervisor, inode);
+		return;
+	if (port != address->port || (stream && state != TCP_LISTEN_STATE) || strlen(local) != 8 * words ||
+	    !parse_address(local, words, bytes) || !same_place(address, bytes, words))
+		return;
+	bool own = find_bound(supervisor, inode, false) != NULL;
+	standing->own = standing->own || own;
+	standing->foreign = standing->foreign || !own;
 }
 
-static bool inet_table_has_own(const struct supervisor *supervisor, const char *table, const struct address *address, size_t words,
-			       bool stream)
+static void look_at_table(const struct supervisor *supervisor, const char *table, const struct address *address, size_t words,
+			  bool stream, struct standing *standing)
 {
 	char line[LINE_BYTES];
 	auto_file FILE *file = fopen(table, "re");
 	while (file && fgets(line, sizeof(line), file))
-		if (inet_line_is_own(supervisor, line, address, words, stream))
-			return true;
-	return false;
+		look_at_line(supervisor, line, address, words, stream, standing);
 }
 
+/* The tree's own only where nobody else stands at that port of this host as well: a socket bound to one address is preferred
+ * to one bound to all, and several may share a port. */
 static bool inet_is_own(const struct supervisor *supervisor, const struct address *address)
 {
-	bool tcp = address->transport == TRANSPORT_ANY || address->transport == TRANSPORT_TCP;
-	bool udp = address->transport == TRANSPORT_ANY || address->transport == TRANSPORT_UDP;
-	return (tcp && (inet_table_has_own(supervisor, "/proc/self/net/tcp", address, 1, true) ||
-			inet_table_has_own(supervisor, "/proc/self/net/tcp6", address, 4, true))) ||
-	       (udp && (inet_table_has_own(supervisor, "/proc/self/net/udp", address, 1, false) ||
-			inet_table_has_own(supervisor, "/proc/self/net/udp6", address, 4, false)));
+	struct standing tcp = { .own = false }, udp = { .own = false };
+	look_at_table(supervisor, "/proc/self/net/tcp", address, 1, true, &tcp);
+	look_at_table(supervisor, "/proc/self/net/tcp6", address, 4, true, &tcp);
+	look_at_table(supervisor, "/proc/self/net/udp", address, 1, false, &udp);
+	look_at_table(supervisor, "/proc/self/net/udp6", address, 4, false, &udp);
+	bool by_tcp = tcp.own && !tcp.foreign, by_udp = udp.own && !udp.foreign;
+	bool own = address->transport == TRANSPORT_TCP   ? by_tcp
+		   : address->transport == TRANSPORT_UDP ? by_udp
+							 : (by_tcp || by_udp) && !tcp.foreign && !udp.foreign;
+	return own && is_of_this_host(address);
 }
 
-/* A bound path is remembered canonically; the table only tells that the socket is still there. */
+/* What a socket was bound as is remembered; the table only tells that it is still there. The name in the table proves nothing:
+ * it is printed as it is, and a name with a line break in it prints a line of its own choice (bind refuses those). */
 static bool unix_line_is_own(const struct supervisor *supervisor, const char *line, const struct address *address)
 {
 	uint64_t inode;
 	int end = 0;
 	if (sscanf(line, "%*[0-9a-fA-F]: %*x %*x %*x %*x %*x %" SCNu64 " %n", &inode, &end) != 1 || end == 0)
 		return false;
-	const struct bound_socket *bound = find_bound(supervisor, inode);
-	if (!bound)
-		return false;
-	if (address->kind == ADDRESS_UNIX_PATH)
-		return strcmp(bound->unix_path, address->path) == 0 && *bound->unix_path;
-	/* An abstract name is printed with `@` for its leading NUL (and for any other: then it is not recognised). */
-	size_t length = strcspn(line + end, "\n");
-	return line[end] == '@' && length == address->path_length + 1 && memcmp(line + end + 1, address->path, address->path_length) == 0;
+	const struct bound_socket *bound = find_bound(supervisor, inode, true);
+	return bound && bound->is_abstract == (address->kind == ADDRESS_UNIX_ABSTRACT) && bound->name_length > 0 &&
+	       bound->name_length == address->path_length && memcmp(bound->name, address->path, bound->name_length) == 0;
 }
 
 static bool unix_is_own(const struct supervisor *supervisor, const struct address *address)

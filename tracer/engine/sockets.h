@@ -5,21 +5,30 @@
 #include "engine/supervisor.h"
 
 struct socket_facts {
-	bool known;          /* the host let us look (pidfd_getfd); some container profiles do not */
+	uint64_t inode;      /* what every other fact is about; 0 for no socket */
+	bool is_unix;
+	bool known;          /* the host let us look further (pidfd_getfd); some container profiles do not */
 	int domain, type, protocol;
 	bool has_local_port; /* an AF_INET(6) socket that is bound already */
 };
 
-/* A copy of the descriptor by pidfd_getfd, only to ask about it. Where that is refused `known` stays false, and a decision
+/* Looks at the socket behind a number once. Where a copy of it by pidfd_getfd is refused `known` stays false, and a decision
  * must then hold for TCP and for UDP. */
 void socket_look(const struct task *task, int descriptor, struct socket_facts *facts);
 
 /* TRANSPORT_ANY where the type is not known. */
 enum transport socket_transport(const struct socket_facts *facts);
 
-/* Remembers a socket at its allowed bind. `unix_path` is NULL for others. */
-void socket_remember(struct supervisor *supervisor, uint64_t inode, const char *unix_path);
-bool socket_was_bound(const struct supervisor *supervisor, uint64_t inode);
+/* Remembers a socket at its allowed bind to `address`. Nothing where the address is of another family than the socket: the
+ * kernel refuses that bind. */
+void socket_remember(struct supervisor *supervisor, const struct socket_facts *facts, const struct address *address);
+
+/* Was the IPv4 or IPv6 socket bound by an allowed bind, and is it still, as far as the host lets us look? */
+bool socket_was_bound(const struct supervisor *supervisor, const struct socket_facts *facts);
+
+/* listen() on the very socket that the facts are about, done by the supervisor: in the thread's own call the number may mean
+ * another one by then. 1 where the host does not give us the socket, else 0 or -errno. */
+int socket_listen(const struct task *task, int descriptor, const struct socket_facts *facts, int backlog);
 
 /* Does the destination belong to a socket that the tree has bound and still holds? By the kernel's own tables. */
 bool socket_is_own(const struct supervisor *supervisor, const struct address *address);
