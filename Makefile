@@ -17,6 +17,7 @@ OBJECTS  := $(sort $(call object,tracer/*/*.c) $(B)/obj/shipped_policies.o)
 program   = $(patsubst %.c,$(B)/%,$(wildcard $(1)))
 UNITS    := $(call program,tests/unit/test_*.c)
 TARGETS  := $(call program,tests/targets/*.c)
+HOSTILE  := $(call program,tests/hostile/*.c)
 FUZZERS  := $(call program,tests/fuzz/fuzz_*.c)
 BENCHES  := $(call program,bench/*.c)
 MAN       = $(wildcard man/*.[1-8])
@@ -25,7 +26,7 @@ SUB       = @$(MAKE) --no-print-directory -j$(shell nproc)
 
 all: $(B)/bailiff
 units: $(UNITS) $(FUZZERS)
-tests: units $(TARGETS) $(BENCHES)
+tests: units $(TARGETS) $(HOSTILE) $(BENCHES)
 all units tests:
 	@:
 
@@ -47,7 +48,7 @@ $(B)/%.a:
 	$(call SAY,AR)rm -f $@ && $(AR) qcs $@ $^
 $(filter $(addprefix $(B)/tests/unit/test_,tracee_% engine_% why_% cli_%),$(UNITS)): $(B)/whole.a
 $(UNITS) $(FUZZERS): $(B)/pure.a
-$(UNITS) $(TARGETS) $(FUZZERS) $(BENCHES): $(B)/%: %.c Makefile
+$(UNITS) $(TARGETS) $(HOSTILE) $(FUZZERS) $(BENCHES): $(B)/%: %.c Makefile
 	@mkdir -p $(@D)
 	$(call SAY,CC)$(COMPILE) -DFUZZ_STANDALONE -MF $@.d $(LINK) $(LDFLAGS) -o $@ $< $(filter %whole.a,$^) $(filter %pure.a,$^) $(LIBS)
 
@@ -101,4 +102,4 @@ clean:
 .PHONY: all units tests install uninstall demo check deps lab bench lint gcc clang asan valgrind fuzz help clean
 .DELETE_ON_ERROR:
 .SECONDARY:
--include $(OBJECTS:.o=.d) $(addsuffix .d,$(UNITS) $(TARGETS) $(FUZZERS) $(BENCHES))
+-include $(OBJECTS:.o=.d) $(addsuffix .d,$(UNITS) $(TARGETS) $(HOSTILE) $(FUZZERS) $(BENCHES))
