@@ -199,6 +199,22 @@ static void send_event(struct stop *stop, const struct operation *operation, con
 	events_write(supervisor->plan->events_fd, &event);
 }
 
+static void explain(struct stop *stop)
+{
+	struct supervisor *supervisor = stop->supervisor;
+	struct record_explanation *explanation = &supervisor->record->explanation;
+	const struct process *process = stop->task->process;
+	if (!supervisor->plan->explainer)
+		return;
+	if (process->vfork_parent) {
+		struct record_snapshot *parent = &explanation->snapshots[1];
+		_Static_assert(sizeof(parent->registers) == sizeof(process->vfork_registers.bytes), "the same registers");
+		memcpy(parent->registers, process->vfork_registers.bytes, sizeof(parent->registers));
+		parent->registers_length = registers_all_bytes();
+	}
+	supervisor->plan->explainer->capture(stop->task->tid, process->vfork_parent, explanation);
+}
+
 /* Latches and records. What the program did before this call comes before it: front counts that first. */
 static void record_blocked(struct stop *stop, const struct operation *operation, const char *answered)
 {
@@ -213,10 +229,9 @@ static void record_blocked(struct stop *stop, const struct operation *operation,
 	text_copy(failure->answered, sizeof(failure->answered), answered);
 	if (record_first_claim(supervisor->record)) {
 		memcpy(&supervisor->record->first, failure, sizeof(*failure));
-		if (supervisor->plan->explainer)
-			supervisor->plan->explainer->capture(stop->task->tid, stop->task->process->vfork_parent,
-							     &supervisor->record->explanation);
+		/* Latched before it is explained: memory that never answers a read costs the explanation, not the verdict. */
 		record_first_done(supervisor->record);
+		explain(stop);
 	}
 	record_violation(supervisor->record, failure);
 	free(failure);

@@ -251,6 +251,13 @@ static bool ended_early(struct early_ends *early, pid_t tid)
 	return false;
 }
 
+/* The parent sleeps in the kernel from here on, where its registers cannot be had: its stack begins with those of now. */
+static void keep_vfork_parent(struct process *child, pid_t parent)
+{
+	if (registers_read_all(parent, &child->vfork_registers) == 0)
+		child->vfork_parent = parent;
+}
+
 static void on_new_task(struct supervisor *supervisor, struct task *parent, const struct wait_event *event, struct early_ends *early)
 {
 	pid_t tid = control_event_message(event->tid);
@@ -258,7 +265,7 @@ static void on_new_task(struct supervisor *supervisor, struct task *parent, cons
 		struct task *task = event->is_process ? supervisor_add_task(supervisor, tid, tid, parent->process->tgid)
 						      : adopt_task(supervisor, tid);
 		if (task && event->suspends)
-			task->process->vfork_parent = event->tid;
+			keep_vfork_parent(task->process, event->tid);
 		if (task && parent->identity_valid) {
 			task->identity = parent->identity;
 			task->identity_valid = true;

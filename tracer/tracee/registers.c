@@ -107,6 +107,21 @@ int registers_write_all(pid_t tid, const struct registers_all *all)
 	return write_all(tid, &registers);
 }
 
+void registers_position(const struct registers_all *all, struct registers_position *position)
+{
+	struct user_regs_struct registers;
+	memcpy(&registers, all->bytes, sizeof(registers));
+	position->instruction_pointer = registers.rip;
+	position->stack_pointer = registers.rsp;
+	position->frame_pointer = registers.rbp;
+	position->fs_base = registers.fs_base;
+}
+
+uint32_t registers_all_bytes(void)
+{
+	return sizeof(struct user_regs_struct);
+}
+
 void registers_prepare_call(struct registers_all *all, uint64_t instruction, uint64_t number, const uint64_t args[6])
 {
 	struct user_regs_struct registers;

@@ -40,6 +40,16 @@ struct registers_all {
 int registers_read_all(pid_t tid, struct registers_all *all);
 int registers_write_all(pid_t tid, const struct registers_all *all);
 
+/* Where a thread is: what a reader of its stack begins with. */
+struct registers_position {
+	uint64_t instruction_pointer, stack_pointer, frame_pointer;
+	uint64_t fs_base; /* pthread_self() */
+};
+void registers_position(const struct registers_all *all, struct registers_position *position);
+
+/* How many of the bytes are registers (struct user_regs_struct). */
+uint32_t registers_all_bytes(void);
+
 /* Prepares a call from the `syscall` instruction at `instruction`, in a copy of the thread's registers. */
 void registers_prepare_call(struct registers_all *all, uint64_t instruction, uint64_t number, const uint64_t args[6]);
 

@@ -167,7 +167,8 @@ struct record_snapshot {
 };
 
 struct record_explanation {
-	bool captured;
+	bool captured;            /* set last: what is below is whole */
+	int64_t captured_ns;      /* CLOCK_REALTIME: a source file that changed later does not show what ran */
 	uint32_t script_count;
 	struct record_script_frame script[RECORD_SCRIPT_FRAME_MAX]; /* innermost first */
 	char script_missing[200]; /* why there are no (more) script frames, "" where that is no loss */
