@@ -1,0 +1,3 @@
+#include "why/script.h"
+
+const struct script_reader *const script_readers[] = { NULL };
