@@ -26,8 +26,9 @@ SUB       = @$(MAKE) --no-print-directory -j$(shell nproc)
 
 all: $(B)/bailiff
 units: $(UNITS) $(FUZZERS)
-tests: units $(TARGETS) $(HOSTILE) $(BENCHES)
-all units tests:
+tests: units $(TARGETS) $(BENCHES)
+hostile: $(HOSTILE)
+all units tests hostile:
 	@:
 
 $(B)/bailiff: $(OBJECTS)
@@ -70,7 +71,7 @@ demo:
 	@policies/examples/csv-analysis/run.sh $(B)/bailiff $(B)/demo
 check:
 	@tests/deps.sh check
-	$(SUB) all tests
+	$(SUB) all tests hostile
 	@$(PYTHON) tests/run.py
 deps:
 	@tests/deps.sh check
@@ -99,7 +100,7 @@ help:
 clean:
 	rm -rf $(B)
 
-.PHONY: all units tests install uninstall demo check deps lab bench lint gcc clang asan valgrind fuzz help clean
+.PHONY: all units tests hostile install uninstall demo check deps lab bench lint gcc clang asan valgrind fuzz help clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(OBJECTS:.o=.d) $(addsuffix .d,$(UNITS) $(TARGETS) $(HOSTILE) $(FUZZERS) $(BENCHES))
