@@ -14,6 +14,7 @@ static const char *const samples[] = {
 	"completed",  "connect_killed", "denied_and_went_on", "logged",      "logged_then_timeout",
 	"wall_limit", "output_limit",   "captured_bytes",     "exit_code",   "exit_signal",
 	"interrupted", "no_such_command", "tracer_failed",    "refused_call", "strange_name",
+	"script_explained", "native_explained", "not_explained",
 };
 
 /* Owned by the caller. */

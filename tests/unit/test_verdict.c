@@ -291,6 +291,68 @@ static void strange_name(struct run *run)
 	record_violation(run->record, &run->record->first);
 }
 
+static void add_script(struct run *run, const char *function, const char *file, unsigned line, const char *source, bool own)
+{
+	struct record_explanation *explanation = &run->record->explanation;
+	struct record_script_frame *frame = &explanation->script[explanation->script_count++];
+	strcpy(frame->language, "python");
+	strcpy(frame->function, function);
+	record_bytes_set(&frame->file, file, strlen(file));
+	frame->line = line;
+	strcpy(frame->source, source);
+	frame->own_code = own;
+}
+
+static void add_stack(struct run *run, const char *function, uint64_t offset, const char *module, const char *file, unsigned line)
+{
+	struct record_explanation *explanation = &run->record->explanation;
+	struct record_stack_frame *frame = &explanation->stack[explanation->stack_count++];
+	strcpy(frame->function, function);
+	frame->offset = offset;
+	strcpy(frame->module, module);
+	strcpy(frame->build_id, *module ? "0123456789abcdef0123456789abcdef01234567" : "");
+	strcpy(frame->file, file);
+	frame->line = line;
+}
+
+/* The library's frame is not the line that counts; neither is the interpreter's own. */
+static void script_explained(struct run *run)
+{
+	connect_killed(run);
+	add_script(run, "create_connection", "/usr/lib/python3.11/socket.py", 833, "", false);
+	add_script(run, "fetch", "/home/ann/job.py", 14, "\tsocket.create_connection((host, 443))", true);
+	add_script(run, "", "/home/ann/job.py", 31, "", true);
+	add_stack(run, "connect", 0x10, "/usr/lib/x86_64-linux-gnu/libc.so.6", "", 0);
+	add_stack(run, "_PyEval_EvalFrameDefault", 0x1a2b, "/usr/bin/python3.11", "../Python/ceval.c", 5381);
+	strcpy(run->record->explanation.stack_source, "libdw");
+	run->record->explanation.captured = true;
+}
+
+static void native_explained(struct run *run)
+{
+	logged(run);
+	add_stack(run, "open64", 0x5b, "/usr/lib/x86_64-linux-gnu/libc.so.6", "", 0);
+	add_stack(run, "", 0x1159, "/home/ann/tool \033[1m", "", 0);
+	add_stack(run, "read_all", 0x20, "/home/ann/tool", "/home/ann/tool.c\n{", 12);
+	add_stack(run, "", 0x7f0012345678, "", "", 0);
+	add_stack(run, "main", 0x7, "/home/ann/tool", "/home/ann/tool.c", 40);
+	run->record->explanation.stack[4].of_parent = true;
+	strcpy(run->record->explanation.stack_source, "frame pointers");
+	strcpy(run->record->explanation.stack_missing, "more than 128 frames");
+	run->record->explanation.captured = true;
+}
+
+/* Reasons in place of frames, and counts that a writer which died may have left. */
+static void not_explained(struct run *run)
+{
+	blocked_read(latch(run), "/etc/shadow", "/etc/shadow");
+	ended(run, 0, SIGKILL);
+	record_violation(run->record, &run->record->first);
+	strcpy(run->record->explanation.stack_missing, "the unwinder did not answer within 200 ms");
+	strcpy(run->record->explanation.script_missing, "python frames unavailable: version 3.99 is not known");
+	run->record->explanation.captured = true;
+}
+
 static const struct {
 	const char *name;
 	void (*fill)(struct run *run);
@@ -310,6 +372,9 @@ static const struct {
 	{ "tracer_failed", tracer_failed },
 	{ "refused_call", refused_call },
 	{ "strange_name", strange_name },
+	{ "script_explained", script_explained },
+	{ "native_explained", native_explained },
+	{ "not_explained", not_explained },
 };
 
 /* ---- what holds for every verdict ---- */
@@ -398,6 +463,32 @@ static void test_valid_name_has_no_base64(void)
 	const cJSON *path = json_get(json_get(verdict, "first_failure"), "path");
 	tap_string(json_string(path, "given"), "/tmp/caf\xc3\xa9", "UTF-8 stays as it is");
 	tap_ok(!json_get(path, "given_base64"), "and has no base64 form");
+	cJSON_Delete(verdict);
+	run_end(&run);
+}
+
+/* The tracer may have been killed over it: what is not marked as whole is not shown, and no count is believed. */
+static void test_unfinished_explanation(void)
+{
+	struct run run;
+	run_start(&run);
+	script_explained(&run);
+	run.record->explanation.captured = false;
+	cJSON *verdict = built(&run);
+	tap_number(json_length(json_get(verdict, "first_failure"), "script"), 0, "frames that are not whole are left out");
+	tap_ok(!strstr(json_string(verdict, "summary"), "job.py"), "and the summary does not name them");
+	cJSON_Delete(verdict);
+
+	run.record->explanation.captured = true;
+	run.record->explanation.stack_count = UINT32_MAX;
+	run.record->explanation.script_count = UINT32_MAX;
+	memset(run.record->explanation.script[2].source, 'x', sizeof(run.record->explanation.script[2].source));
+	verdict = built(&run);
+	const cJSON *failure = json_get(verdict, "first_failure");
+	tap_number(json_length(failure, "stack"), RECORD_STACK_FRAME_MAX, "a count beyond the record's is cut");
+	tap_number(json_length(failure, "script"), RECORD_SCRIPT_FRAME_MAX, "for scripts too");
+	const char *source = json_string(cJSON_GetArrayItem(json_get(failure, "script"), 2), "source");
+	tap_number((long long)strlen(source), sizeof(run.record->explanation.script[2].source), "text without an end stays in its field");
 	cJSON_Delete(verdict);
 	run_end(&run);
 }
@@ -576,6 +667,7 @@ int main(void)
 		test_sample(samples[i].name, samples[i].fill);
 	test_strange_name();
 	test_valid_name_has_no_base64();
+	test_unfinished_explanation();
 	test_cut_name();
 	test_words_that_are_bytes();
 	test_numbers();

@@ -6,6 +6,7 @@
 #include "verdict/verdict.h"
 
 #include "verdict/json.h"
+#include "verdict/parts.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -264,6 +265,25 @@ static void nearest_lines(const struct page *page, const cJSON *failure)
 	}
 }
 
+/* Where in the program: a few frames of its script with the text of the line, and of its native stack. */
+static void place_lines(const struct page *page, const cJSON *failure)
+{
+	static const struct {
+		const char *label, *missing;
+		bool (*words)(const cJSON *failure, int index, struct text *line);
+	} stacks[] = { { "script", "script_missing", stacks_script_words }, { "stack", "stack_missing", stacks_native_words } };
+	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++) {
+		struct text line = { 0 };
+		int shown = 0;
+		for (; shown < LIST_MOST && stacks[i].words(failure, shown, &line); shown++) {
+			field(page, shown ? "" : stacks[i].label, text_string(&line));
+			text_free(&line);
+		}
+		if (shown == 0)
+			field(page, stacks[i].label, json_string(failure, stacks[i].missing));
+	}
+}
+
 static void append_suggestion(struct text *out, const cJSON *suggestion)
 {
 	const char *pointer = json_string(suggestion, "pointer"), *opens = json_string(suggestion, "opens");
@@ -319,6 +339,7 @@ static void failure_lines(const struct page *page, const cJSON *failure)
 		object_line(page, failure); /* for limits and ends the first line has said it */
 	words_line(page, "chain", json_get(failure, "chain"));
 	process_lines(page, json_get(failure, "process"));
+	place_lines(page, failure);
 	answer_line(page, failure);
 	nearest_lines(page, failure);
 	suggestion_lines(page, failure);

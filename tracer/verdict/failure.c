@@ -118,7 +118,7 @@ static void add_chain(cJSON *object, const struct record_failure *failure)
 	text_free(&words);
 }
 
-cJSON *failure_to_json(const struct record_failure *failure, bool with_count)
+cJSON *failure_to_json(const struct record_failure *failure, const struct record_explanation *explanation, bool with_count)
 {
 	cJSON *object = cJSON_CreateObject();
 	json_add_string(object, "rule", rule_name(failure->rule));
@@ -131,8 +131,7 @@ cJSON *failure_to_json(const struct record_failure *failure, bool with_count)
 	json_add_string(object, "kernel_would", failure->kernel_would);
 	add_process(object, failure);
 	json_add_number(object, "when_ms", failure->when_ms);
-	json_add_array(object, "stack");
-	json_add_array(object, "script");
+	stacks_add(object, explanation);
 	add_suggestions(object, failure);
 	if (with_count)
 		json_add_number(object, "count", failure->count);

@@ -4,8 +4,20 @@
 
 #include "verdict/verdict.h"
 
-/* One failed gate, in the shape of `first_failure`; `count` is only part of recorded violations. */
-cJSON *failure_to_json(const struct record_failure *failure, bool with_count);
+/* One failed gate, in the shape of `first_failure`; `count` is only part of recorded violations, `explanation` (else NULL)
+ * only of the first. */
+cJSON *failure_to_json(const struct record_failure *failure, const struct record_explanation *explanation, bool with_count);
+
+/* The keys `stack` and `script` with what belongs to them; without an explanation, empty lists. */
+void stacks_add(cJSON *object, const struct record_explanation *explanation);
+
+/* "; FILE:LINE in FUNCTION": the innermost line of the program's own script, else of its native code. False where neither
+ * is known. */
+bool stacks_append_place(struct text *text, const struct record_explanation *explanation);
+
+/* One frame in words, counted from the innermost that a reader looks for; false behind the last. Made safe by the caller. */
+bool stacks_script_words(const cJSON *failure, int index, struct text *line);
+bool stacks_native_words(const cJSON *failure, int index, struct text *line);
 
 /* The key `envelope`: what someone else needs to run it again. */
 void envelope_add(cJSON *verdict, const struct verdict_context *context);

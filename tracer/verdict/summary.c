@@ -224,6 +224,7 @@ static void append_logged(struct text *text, const struct run_record *record, co
 	unsigned total = count_logged(record);
 	text_printf(text, "; %u violation%s logged, first: ", total, total == 1 ? "" : "s");
 	append_violation(text, first);
+	stacks_append_place(text, &record->explanation);
 }
 
 char *summary_of(const struct run_record *record, const struct verdict_context *context,
@@ -237,6 +238,7 @@ char *summary_of(const struct run_record *record, const struct verdict_context *
 	case STATUS_POLICY_BLOCKED:
 		text_append(&text, "blocked: ");
 		append_violation(&text, outcome->first);
+		stacks_append_place(&text, &record->explanation);
 		return text.bytes;
 	case STATUS_TIMEOUT:
 		text_append(&text, "timeout: ");

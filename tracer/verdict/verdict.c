@@ -24,10 +24,11 @@ static void add_exit(cJSON *verdict, const struct run_record *record)
 	json_add_string(object, "interrupted", interrupted ? signal_text(interrupted) : NULL);
 }
 
-static void add_first_failure(cJSON *verdict, const struct record_failure *first)
+static void add_first_failure(cJSON *verdict, const struct run_record *record, const struct record_failure *first)
 {
+	bool explained = first == &record->first && record->explanation.captured;
 	if (first)
-		json_add(verdict, "first_failure", failure_to_json(first, false));
+		json_add(verdict, "first_failure", failure_to_json(first, explained ? &record->explanation : NULL, false));
 	else
 		json_add_null(verdict, "first_failure");
 }
@@ -39,7 +40,7 @@ static void add_violations(cJSON *verdict, const struct run_record *record)
 	cJSON *array = json_add_array(object, "recorded");
 	unsigned recorded = atomic_load(&record->violation_recorded);
 	for (unsigned i = 0; i < recorded && i < RECORD_VIOLATION_MAX; i++)
-		json_append(array, failure_to_json(&record->violations[i], true));
+		json_append(array, failure_to_json(&record->violations[i], NULL, true));
 }
 
 static void add_notes(cJSON *verdict, const struct run_record *record)
@@ -195,7 +196,7 @@ cJSON *verdict_build(const struct run_record *record, const struct verdict_conte
 	json_add_string(verdict, "rule", rule_name(outcome.rule));
 	add_summary(verdict, record, context, &outcome);
 	add_exit(verdict, record);
-	add_first_failure(verdict, outcome.first);
+	add_first_failure(verdict, record, outcome.first);
 	add_violations(verdict, record);
 	add_notes(verdict, record);
 	add_usage(verdict, &record->usage);

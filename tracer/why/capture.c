@@ -46,6 +46,8 @@ static bool try_reader(const struct why_process *process, const struct script_re
 		walk->count = reader->frames(process, walk->frames, RECORD_SCRIPT_FRAME_MAX, walk->reason, sizeof(walk->reason));
 		if (walk->count > RECORD_SCRIPT_FRAME_MAX)
 			walk->count = RECORD_SCRIPT_FRAME_MAX;
+		for (size_t i = 0; i < walk->count; i++)
+			text_copy(walk->frames[i].language, sizeof(walk->frames[i].language), reader->language);
 		keep_better(explanation, walk);
 		if (walk->reason[0] == '\0')
 			break;
