@@ -3,6 +3,8 @@
  *     ipc_call CALL        the call on an object made for it, taken away again afterwards
  *     ipc_call -i CALL     the call alone, on an identifier that no object has: exit 0 when the kernel says so
  *
+ *     ipc_call shmat_low   shmat with SHM_REMAP at the lowest address there is, below every program
+ *
  * CALL: memfd_create, shmget, shmat, shmctl, semget, semop, semtimedop, semctl, msgget, msgsnd, msgrcv, msgctl,
  *       mq_open, mq_unlink */
 #include "outcome.h"
@@ -40,6 +42,12 @@ static long call_shmat(long id)
 {
 	/* Addresses have the top bit clear, so an address is never taken for an error. */
 	return syscall(SYS_shmat, id, NULL, 0);
+}
+
+/* The lowest address that every vm.mmap_min_addr in use allows. */
+static long call_shmat_low(long id)
+{
+	return syscall(SYS_shmat, id, 0x10000, SHM_REMAP);
 }
 
 static long call_shmctl(long id)
@@ -95,6 +103,7 @@ static const struct call_row {
 	{"memfd_create", FAMILY_NONE, call_memfd_create},
 	{"shmget", FAMILY_SHM, call_id},
 	{"shmat", FAMILY_SHM, call_shmat},
+	{"shmat_low", FAMILY_SHM, call_shmat_low},
 	{"shmctl", FAMILY_SHM, call_shmctl},
 	{"semget", FAMILY_SEM, call_id},
 	{"semop", FAMILY_SEM, call_semop},

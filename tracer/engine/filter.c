@@ -4,7 +4,6 @@
 #include "base/syscalls.h"
 #include "base/text.h"
 #include "engine/limits.h"
-#include "tracee/page.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -27,11 +26,10 @@ struct check {
 };
 
 #define LOW_WORD 0xffffffffu
-#define ADDRESS_BITS UINT64_C(0x01ffffffffffffff) /* without the bits that a tagged address may carry */
 #define IS(index, value)         { (index), SCMP_CMP_MASKED_EQ, LOW_WORD, (value) }
 #define BIT(index, bit)          { (index), SCMP_CMP_MASKED_EQ, (bit), (bit) }
 #define NIBBLE(index, value)     { (index), SCMP_CMP_MASKED_EQ, 0xf, (value) }
-#define IN_PAGE(index)           { (index), SCMP_CMP_MASKED_EQ, ADDRESS_BITS & ~(uint64_t)(PAGE_END - 1), 0 }
+#define IN_PAGE(index)           { (index), SCMP_CMP_MASKED_EQ, FILTER_PAGE_MASK, 0 }
 #define NOT_ZERO(index)          { (index), SCMP_CMP_NE, 0, 0 }
 #define ABOVE(index, value)      { (index), SCMP_CMP_GT, (value), 0 }
 

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "policy/policy.h"
+#include "tracee/page.h"
 
 #include <linux/filter.h>
 #include <stdbool.h>
@@ -23,6 +24,10 @@ struct filter_needs {
 	bool identity;  /* set*id calls stop: the target runs as root and may change who it is */
 	uint64_t nonce; /* first argument of the injection call; without it that number is ENOSYS */
 };
+
+/* Where a mapping would begin that could reach the sealed page: none of these bits is set. The highest ones do not count, since
+ * a tagged address may carry anything there. */
+#define FILTER_PAGE_MASK (UINT64_C(0x01ffffffffffffff) & ~(uint64_t)(PAGE_END - 1))
 
 int filter_build(const struct policy *policy, struct filter_needs needs, struct filter *filter, struct error *error);
 void filter_free(struct filter *filter);

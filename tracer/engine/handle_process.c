@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "engine/filter.h"
 #include "engine/limits.h"
 #include "engine/pin.h"
 #include "tracee/memory.h"
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/shm.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -54,6 +56,13 @@ struct resume handle_foreign(struct stop *stop)
 	return never_made(blocked_call(stop, "foreign architecture", target), ENOSYS);
 }
 
+/* shmat with SHM_REMAP puts a segment that the program can write over whatever lies at the address: over the sealed page as
+ * well. The filter refuses all other calls that could; this one stops whatever its arguments. */
+static bool replaces_page(const struct stop *stop)
+{
+	return stop->row->number == SYS_shmat && (stop->call.args[2] & SHM_REMAP) && (stop->call.args[1] & FILTER_PAGE_MASK) == 0;
+}
+
 struct resume handle_switchable(struct stop *stop)
 {
 	const struct syscall_row *row = stop->row;
@@ -74,6 +83,8 @@ struct resume handle_switchable(struct stop *stop)
 	};
 	if (!allowed)
 		return report_blocked(stop, &operation);
+	if (replaces_page(stop))
+		return resume_answer(-EPERM);
 	report_allowed(stop, &operation, 0);
 	return resume_run();
 }
