@@ -1,3 +1,4 @@
 #include "why/script.h"
 
-const struct script_reader *const script_readers[] = { NULL };
+/* Rarest words first: a shell or another interpreter in the process would be the one that embeds it. */
+const struct script_reader *const script_readers[] = {&script_python, NULL};
