@@ -273,7 +273,9 @@ static void test_limits(void)
 		  "/limits {\"cpu\": \"20s\"} (CPU time of the whole tree, user and system: up to 20s) | /limits {\"cpu\": \"100s\"} (CPU time of the whole "
 		  "tree, user and system: up to 100s)" },
 		{ nothing_below, LIMIT_OUTPUT, "" },
-		{ empty, LIMIT_MEMORY, "" },
+		{ empty, LIMIT_WORKSPACE, "" },
+		{ empty, LIMIT_MEMORY, "/limits {\"memory\": \"1G\"} (memory of the whole tree: up to 1G) | /limits {\"memory\": \"5G\"} (memory of "
+		  "the whole tree: up to 5G)" },
 		{ "{\"limits\": {\"output\": 9007199254740991}}", LIMIT_OUTPUT, "" },
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -118,7 +118,7 @@ static void plan_next_memory_look(struct front *front, uint64_t left_bytes)
 
 static bool memory_is_over(struct front *front)
 {
-	char target[128], text[UNITS_TEXT];
+	char target[128];
 	uint64_t limit = limit_value(front->plan->policy, LIMIT_MEMORY);
 	if (!front->started || limit == UNITS_NONE)
 		return false;
@@ -129,8 +129,7 @@ static bool memory_is_over(struct front *front)
 		plan_next_memory_look(front, limit - used);
 		return false;
 	}
-	units_format_size(text, limit);
-	snprintf(target, sizeof(target), "%" PRIu64 " bytes of memory in use; the limit is %s", used, text);
+	snprintf(target, sizeof(target), "%" PRIu64 " bytes of memory in use", used);
 	latch_limit(front, LIMIT_MEMORY, RULE_LIMIT_MEMORY, target);
 	return true;
 }

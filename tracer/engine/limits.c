@@ -131,11 +131,8 @@ bool limit_stops_clone(struct stop *stop, bool thread, struct resume *resume)
 	bool too_many = !thread && processes > most_processes;
 	if (!too_many && threads <= most_threads)
 		return false;
-	if (too_many)
-		snprintf(target, sizeof(target), "%" PRIu64 " processes at once; the limit is %" PRIu64, processes, most_processes);
-	else
-		snprintf(target, sizeof(target), "%" PRIu64 " threads at once, in all processes; the limit is %" PRIu64, threads,
-			 most_threads);
+	snprintf(target, sizeof(target), too_many ? "%" PRIu64 " processes at once" : "%" PRIu64 " threads at once, in all processes",
+		 too_many ? processes : threads);
 	end_by_limit(supervisor, too_many ? LIMIT_PROCESSES : LIMIT_THREADS, target);
 	*resume = resume_nothing();
 	return true;
@@ -178,7 +175,7 @@ struct resume handle_memory(struct stop *stop)
 {
 	struct supervisor *supervisor = stop->supervisor;
 	uint64_t limit = limit_value(supervisor->policy, LIMIT_MEMORY), request = requested_bytes(stop);
-	char target[160], text[UNITS_TEXT];
+	char target[160];
 	/* The filter's own answer for the sealed page does not come first when both of its rules match. */
 	if (strcmp(stop->row->name, "mmap") == 0 && (stop->call.args[3] & MAP_FIXED) &&
 	    (stop->call.args[0] & UINT64_C(0x01ffffffffffffff)) < PAGE_END)
@@ -188,10 +185,9 @@ struct resume handle_memory(struct stop *stop)
 	uint64_t in_use = limit_memory_in_use(supervisor->shared);
 	if (in_use <= limit && request <= limit - in_use)
 		return resume_run();
-	units_format_size(text, limit);
-	snprintf(target, sizeof(target), "%" PRIu64 " bytes asked for with %" PRIu64 " in use; the limit is %s", request, in_use, text);
+	snprintf(target, sizeof(target), "%" PRIu64 " bytes of memory asked for with %" PRIu64 " in use", request, in_use);
 	remember_refusal(supervisor, LIMIT_MEMORY, target);
-	record_note(supervisor->record, "memory: %s; answered ENOMEM", target);
+	record_note(supervisor->record, "%s answered ENOMEM: limits.memory", target);
 	return resume_answer(-ENOMEM);
 }
 
@@ -199,14 +195,12 @@ struct resume handle_memory(struct stop *stop)
 
 void limit_file_size_exceeded(struct supervisor *supervisor, const struct task *task)
 {
-	char target[160], text[UNITS_TEXT], name[64] = "";
-	uint64_t limit = limit_value(supervisor->policy, LIMIT_FILE_SIZE);
-	if (limit == UNITS_NONE)
+	char target[160], name[64] = "";
+	if (limit_value(supervisor->policy, LIMIT_FILE_SIZE) == UNITS_NONE)
 		return;
 	ssize_t length = proc_read_file(task->tid, "comm", name, sizeof(name) - 1);
 	name[length > 0 ? length - 1 : 0] = '\0';
-	units_format_size(text, limit);
-	snprintf(target, sizeof(target), "a file that %s writes would grow beyond %s", name, text);
+	snprintf(target, sizeof(target), "a file that %s writes would grow beyond the limit", name);
 	end_by_limit(supervisor, LIMIT_FILE_SIZE, target);
 }
 
@@ -216,7 +210,7 @@ void limit_note_open_files(struct supervisor *supervisor)
 	uint64_t limit = limit_value(supervisor->policy, LIMIT_OPEN_FILES);
 	if (limit == UNITS_NONE)
 		return;
-	snprintf(target, sizeof(target), "%" PRIu64 " descriptors are open; that is the limit", limit);
+	snprintf(target, sizeof(target), "%" PRIu64 " descriptors are open", limit);
 	remember_refusal(supervisor, LIMIT_OPEN_FILES, target);
 }
 
