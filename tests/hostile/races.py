@@ -108,6 +108,20 @@ def race_owner(call):
 	tap.equal(f"owner of a descriptor by {call}: the attempts are on record", verdict(folder)["rule"], "policy_blocked_syscall")
 
 
+def race_number():
+	folder = arena("link")
+	command = [RACE, "number", f"{folder}/a/object", f"{folder}/b/object", f"{folder}/a/new"]
+	_, stdout, _ = native([*command, "20000"], folder)
+	tap.equal("linkat, a descriptor's number is reused: the race is real without bailiff", stdout,
+	          b"race: inside linked: 1, outside linked: 1\n")
+	policy = harness.write_policy(folder, on_violation="deny", limits={"wall": "100s", "cpu": "100s"}, paths={
+		"execute": [f"{TARGETS}/*"], "read": [f"{folder}/a/**"], "write": [f"{folder}/a/**"]})
+	code, stdout, stderr = run(folder, [*command, str(TRIES)], policy, seconds=120)
+	tap.equal(f"linkat, a descriptor's number is reused: {TRIES} tries, none links the other file", stdout,
+	          b"race: inside linked: 1, outside linked: 0\n", code, stderr)
+	tap.equal("linkat, a descriptor's number is reused: the attempts are on record", verdict(folder)["rule"], "policy_blocked_write")
+
+
 def sha256(path):
 	import hashlib
 	with open(path, "rb") as file:
@@ -119,6 +133,7 @@ for race_way in ("string", "link"):
 		race(race_way, race_call)
 	race_open(race_way)
 race_exec()
+race_number()
 for race_call in ("fcntl", "ioctl"):
 	race_owner(race_call)
 tap.end()

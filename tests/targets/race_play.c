@@ -5,6 +5,7 @@
  *     race_play exec   GOOD BAD TRIES DIR               a child renames GOOD or BAD over DIR/program, which is executed
  *     race_play owner  fcntl|ioctl TRIES                a thread writes this process' number or its parent's where the owner
  *                                                       of a descriptor is set from; says whether the parent became it
+ *     race_play number INSIDE OUTSIDE NEW TRIES         a thread puts either file under one descriptor number, which is linked
  *
  * CALL: mkdir, chmod, unlink, truncate, open (which reads: "out" is what the file outside says). INSIDE and OUTSIDE of
  * `string` have one length and differ in one byte, so that a half-written name is one or the other. Whether another call
@@ -23,7 +24,8 @@
 #include <unistd.h>
 
 static const char usage_text[] = 
-	"race_play string|link CALL INSIDE OUTSIDE TRIES [LINK], race_play exec GOOD BAD TRIES DIR, race_play owner CALL TRIES";
+	"race_play string|link CALL INSIDE OUTSIDE TRIES [LINK], race_play exec GOOD BAD TRIES DIR, race_play owner CALL TRIES, "
+	"race_play number INSIDE OUTSIDE NEW TRIES";
 
 enum { PATH_BYTES = 512, FLIPS_LEAST = 200, TRIES_MORE = 100 };
 
@@ -194,12 +196,55 @@ static int race_owner(int by_ioctl, long tries)
 	return OUTCOME_OK;
 }
 
+static int held_inside, held_outside, number;
+
+static void *flip_number(void *unused)
+{
+	while (!stopping) {
+		dup2(held_outside, number);
+		dup2(held_inside, number);
+		flips++;
+	}
+	return unused;
+}
+
+static int race_number(const char *new_name, long tries)
+{
+	char path[PATH_BYTES];
+	struct stat linked, foreign;
+	pthread_t thread;
+	int own = 0, outside_linked = 0;
+
+	held_inside = open(inside, O_PATH);
+	held_outside = open(outside, O_PATH);
+	number = dup(held_inside);
+	outcome_require(number >= 0 && fstat(held_outside, &foreign) == 0, "hold both files");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", number);
+	outcome_require(pthread_create(&thread, NULL, flip_number, NULL) == 0, "start a thread");
+	for (long i = 0; i < tries || (flips < FLIPS_LEAST && i < tries * TRIES_MORE); i++) {
+		unlink(new_name);
+		if (linkat(AT_FDCWD, path, AT_FDCWD, new_name, AT_SYMLINK_FOLLOW) != 0 || stat(new_name, &linked) != 0)
+			continue;
+		own |= linked.st_ino != foreign.st_ino;
+		outside_linked |= linked.st_ino == foreign.st_ino;
+	}
+	stopping = 1;
+	pthread_join(thread, NULL);
+	printf("race: inside linked: %d, outside linked: %d\n", own, outside_linked);
+	return OUTCOME_OK;
+}
+
 int main(int argc, char **argv)
 {
 	if (argc == 4 && strcmp(argv[1], "owner") == 0)
 		return race_owner(strcmp(argv[2], "ioctl") == 0, atol(argv[3]));
 	if (argc == 6 && strcmp(argv[1], "exec") == 0)
 		return race_exec(argv[2], argv[3], atol(argv[4]), argv[5]);
+	if (argc == 6 && strcmp(argv[1], "number") == 0) {
+		inside = argv[2];
+		outside = argv[3];
+		return race_number(argv[4], atol(argv[5]));
+	}
 	if (argc != 6 && argc != 7)
 		return outcome_usage(usage_text);
 	inside = argv[3];
