@@ -58,4 +58,8 @@ echo "Three variants that misbehave: status, rule, exit"
 variant "policy_blocked policy_blocked_read 122" job_reads_key "$HOME/.ssh/id_rsa"
 variant "policy_blocked policy_blocked_network 122" job_calls_metadata_service
 variant "resource_limit resource_limit_output 123" job_prints_million_lines
+if [ $# -ge 2 ]; then
+	echo
+	echo "The verdicts are in $2; in words:  $1 explain $2/job_reads_key.verdict.json"
+fi
 exit $failed
