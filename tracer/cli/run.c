@@ -172,12 +172,6 @@ static cJSON *build_verdict(const struct session *session)
 	return verdict_build(session->record, &context);
 }
 
-static bool wants_colour(void)
-{
-	const char *no_colour = getenv("NO_COLOR"), *terminal = getenv("TERM");
-	return !(no_colour && *no_colour) && terminal && strcmp(terminal, "dumb") != 0;
-}
-
 /* On a terminal a person reads it: in words, unless JSON was asked for or it goes elsewhere. */
 static char *verdict_text(const struct session *session, const cJSON *verdict)
 {
@@ -185,7 +179,7 @@ static char *verdict_text(const struct session *session, const cJSON *verdict)
 	if (!on_terminal)
 		return verdict_print(verdict);
 	struct text words = { 0 };
-	explain_words(verdict, wants_colour(), &words);
+	explain_words(verdict, caller_wants_colour(STDERR_FILENO), &words);
 	return words.bytes ? words.bytes : text_duplicate("");
 }
 

@@ -22,18 +22,6 @@
 #include <unistd.h>
 #include <utime.h>
 
-static struct resume answer_of(long result)
-{
-	return resume_answer(result == 0 ? 0 : -errno);
-}
-
-/* AT_… flags of a call as resolve_flags. `link_calls` never follow a link, whatever the flags say. */
-static unsigned resolve_flags_of(const struct stop *stop, bool never_follows)
-{
-	int flags = stop_int(stop, stop->row->roles.flags);
-	return (never_follows || flags & AT_SYMLINK_NOFOLLOW ? RESOLVE_LINK : 0) | (flags & AT_EMPTY_PATH ? RESOLVE_EMPTY : 0);
-}
-
 static bool bad_flags(const struct stop *stop, struct resume *resume)
 {
 	*resume = resume_answer(-EINVAL);
@@ -43,7 +31,7 @@ static bool bad_flags(const struct stop *stop, struct resume *resume)
 static bool named(struct stop *stop, bool never_follows, struct object *object, struct resume *resume)
 {
 	const struct syscall_roles *roles = &stop->row->roles;
-	return object_by_name(stop, roles->dirfd, roles->path, resolve_flags_of(stop, never_follows), ACCESS_WRITE, object, resume);
+	return object_by_name(stop, roles->dirfd, roles->path, subject_flags(stop, never_follows), ACCESS_WRITE, object, resume);
 }
 
 static bool described(struct stop *stop, struct object *object, struct resume *resume)
@@ -57,7 +45,7 @@ static struct resume change_mode(struct stop *stop, const struct object *object)
 {
 	if (object->is_link)
 		return resume_answer(-EOPNOTSUPP);
-	return answer_of(chmod(object->path, (mode_t)stop_int(stop, stop->row->roles.mode)));
+	return resume_result(chmod(object->path, (mode_t)stop_int(stop, stop->row->roles.mode)));
 }
 
 struct resume handle_chmod(struct stop *stop)
@@ -81,7 +69,7 @@ static struct resume change_owner(struct stop *stop, unsigned first, const struc
 {
 	uid_t uid = (uid_t)stop->call.args[first];
 	gid_t gid = (gid_t)stop->call.args[first + 1];
-	return answer_of(fchownat(object->fd, "", uid, gid, AT_EMPTY_PATH));
+	return resume_result(fchownat(object->fd, "", uid, gid, AT_EMPTY_PATH));
 }
 
 struct resume handle_chown(struct stop *stop)
@@ -142,7 +130,7 @@ struct resume handle_utime(struct stop *stop)
 	struct resume resume;
 	int now = read_times(stop, roles->path, times);
 	if (now < 0)
-		return now == -ESRCH ? resume_nothing() : resume_answer(now);
+		return resume_failed(now);
 	if (bad_flags(stop, &resume))
 		return resume;
 
@@ -153,11 +141,11 @@ struct resume handle_utime(struct stop *stop)
 	if (!held)
 		return resume;
 	if (!object.is_link)
-		return answer_of(utimensat(AT_FDCWD, object.path, now ? NULL : times, 0));
+		return resume_result(utimensat(AT_FDCWD, object.path, now ? NULL : times, 0));
 	char path[PATH_MAX];
 	auto_fd int folder = -1;
 	int failed = object_any_path(&object, path, &folder);
-	return failed ? resume_answer(failed) : answer_of(utimensat(AT_FDCWD, path, now ? NULL : times, AT_SYMLINK_NOFOLLOW));
+	return failed ? resume_answer(failed) : resume_result(utimensat(AT_FDCWD, path, now ? NULL : times, AT_SYMLINK_NOFOLLOW));
 }
 
 /* ---- size --------------------------------------------------------------------------------------------------------- */
@@ -186,7 +174,7 @@ struct resume handle_truncate(struct stop *stop)
 		syscall(SYS_tgkill, stop->task->process->tgid, stop->task->tid, SIGXFSZ);
 		return resume_answer(-EFBIG);
 	}
-	return answer_of(truncate(object.path, length));
+	return resume_result(truncate(object.path, length));
 }
 
 /* ---- extended attributes ------------------------------------------------------------------------------------------ */
@@ -255,9 +243,9 @@ static struct resume set_attribute(struct stop *stop, struct attribute_arguments
 	if (failed == -ESRCH)
 		resume = resume_nothing();
 	else if (!failed && object->is_link)
-		resume = answer_of(lsetxattr(path, attribute.name, attribute.value, attribute.size, attribute.flags));
+		resume = resume_result(lsetxattr(path, attribute.name, attribute.value, attribute.size, attribute.flags));
 	else if (!failed)
-		resume = answer_of(setxattr(path, attribute.name, attribute.value, attribute.size, attribute.flags));
+		resume = resume_result(setxattr(path, attribute.name, attribute.value, attribute.size, attribute.flags));
 	free(attribute.value);
 	return resume;
 }
@@ -271,8 +259,8 @@ static struct resume remove_attribute(struct stop *stop, unsigned name, const st
 	if (!failed)
 		failed = object_any_path(object, path, &folder);
 	if (failed)
-		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
-	return answer_of(object->is_link ? lremovexattr(path, attribute.name) : removexattr(path, attribute.name));
+		return resume_failed(failed);
+	return resume_result(object->is_link ? lremovexattr(path, attribute.name) : removexattr(path, attribute.name));
 }
 
 static bool is_link_call(const struct stop *stop)
@@ -330,7 +318,7 @@ struct resume handle_file_setattr(struct stop *stop)
 		return resume_answer(-E2BIG);
 	int failed = memory_read(stop->task->tid, tracee_address_of(stop->call.args[ATTRIBUTES]), attributes, size);
 	if (failed)
-		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+		return resume_failed(failed);
 	auto_object struct object object = { .fd = -1 };
 	if (!named(stop, false, &object, &resume))
 		return resume;
@@ -339,5 +327,5 @@ struct resume handle_file_setattr(struct stop *stop)
 	failed = object_any_path(&object, path, &folder);
 	if (failed)
 		return resume_answer(failed);
-	return answer_of(syscall(stop->row->number, AT_FDCWD, path, attributes, size, object.is_link ? AT_SYMLINK_NOFOLLOW : 0));
+	return resume_result(syscall(stop->row->number, AT_FDCWD, path, attributes, size, object.is_link ? AT_SYMLINK_NOFOLLOW : 0));
 }

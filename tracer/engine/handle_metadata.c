@@ -24,19 +24,13 @@ static struct resume write_back(struct stop *stop, unsigned argument, const void
 {
 	int failed = memory_write(stop->task->tid, tracee_address_of(stop->call.args[argument]), bytes, length);
 	if (failed)
-		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+		return resume_failed(failed);
 	return resume_answer(result);
 }
 
 static bool never_follows(const struct stop *stop)
 {
 	return stop->row->name[0] == 'l' && strcmp(stop->row->name, "listxattr") != 0 && strcmp(stop->row->name, "listxattrat") != 0;
-}
-
-static unsigned follow_flags(const struct stop *stop)
-{
-	int flags = stop_int(stop, stop->row->roles.flags);
-	return (never_follows(stop) || flags & AT_SYMLINK_NOFOLLOW ? RESOLVE_LINK : 0) | (flags & AT_EMPTY_PATH ? RESOLVE_EMPTY : 0);
 }
 
 /* An empty name (or none) with AT_EMPTY_PATH names a descriptor, not an object: fstat() comes this way. */
@@ -55,10 +49,10 @@ static bool metadata_object(struct stop *stop, struct object *object, struct res
 {
 	const struct syscall_roles *roles = &stop->row->roles;
 	if (!names_descriptor(stop))
-		return object_by_name(stop, roles->dirfd, roles->path, follow_flags(stop), ACCESS_STAT, object, resume);
+		return object_by_name(stop, roles->dirfd, roles->path, subject_flags(stop, never_follows(stop)), ACCESS_STAT, object, resume);
 	object->fd = held_take(stop->task->tid, stop_int(stop, roles->dirfd), 0);
 	if (object->fd < 0) {
-		*resume = object->fd == -ESRCH ? resume_nothing() : resume_answer(object->fd);
+		*resume = resume_failed(object->fd);
 		return false;
 	}
 	resolve_held(object->fd, &object->subject.resolved);
@@ -199,7 +193,7 @@ struct resume handle_getxattr(struct stop *stop)
 		return length == -ESRCH ? resume_nothing() : resume_answer(length == -EFAULT ? -EFAULT : -ERANGE);
 	int failed = value_buffer(stop, name_argument, &buffer, &size);
 	if (failed)
-		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+		return resume_failed(failed);
 	auto_object struct object object = { .fd = -1 };
 	return metadata_object(stop, &object, &resume) ? read_attribute(stop, &object, name, buffer, size) : resume;
 }
@@ -256,7 +250,7 @@ static struct resume decide_and_pin(struct stop *stop, unsigned flags)
 	struct resume resume;
 	int failed = subject_read(stop, roles->dirfd, roles->path, flags, &subject);
 	if (failed)
-		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+		return resume_failed(failed);
 	if (subject.resolved.error && !subject.resolved.objected)
 		return subject_walk_error(stop, &subject, ACCESS_STAT);
 	if (!subject_allowed(stop, &subject, ACCESS_STAT, &resume))

@@ -52,7 +52,7 @@ static bool entry_read(struct stop *stop, unsigned dirfd_role, unsigned path_rol
 	entry->folder = -1;
 	int failed = subject_read(stop, dirfd_role, path_role, RESOLVE_NAME, &entry->subject);
 	if (failed)
-		*resume = failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+		*resume = resume_failed(failed);
 	return failed == 0;
 }
 
@@ -114,11 +114,6 @@ static bool move_is_harmless(struct stop *stop, struct entry *entry, struct resu
 	return resume->kind == RESUME_RUN;
 }
 
-static struct resume answer_of(long result)
-{
-	return resume_answer(result == 0 ? 0 : -errno);
-}
-
 /* The thread's own umask, for what our call is about to make. A default ACL on the folder replaces it: the kernel sees to
  * that, since the mask is set and not applied by hand. */
 static int assume_umask(const struct stop *stop)
@@ -137,9 +132,10 @@ struct resume handle_mkdir(struct stop *stop)
 	auto_entry struct entry entry;
 	if (!entry_to_make(stop, roles->dirfd, roles->path, &entry, &resume))
 		return resume;
-	if (assume_umask(stop) != 0)
-		return resume_nothing();
-	return answer_of(mkdirat(entry.folder, entry.name, (mode_t)stop_int(stop, roles->mode)));
+	int failed = assume_umask(stop);
+	if (failed)
+		return resume_failed(failed);
+	return resume_result(mkdirat(entry.folder, entry.name, (mode_t)stop_int(stop, roles->mode)));
 }
 
 /* Files, FIFOs and sockets only: a device node made in a writable folder would open the device behind it. */
@@ -153,9 +149,10 @@ struct resume handle_mknod(struct stop *stop)
 	mode_t mode = (mode_t)stop_int(stop, roles->mode);
 	if (S_ISCHR(mode) || S_ISBLK(mode))
 		return resume_answer(-EPERM);
-	if (assume_umask(stop) != 0)
-		return resume_nothing();
-	return answer_of(mknodat(entry.folder, entry.name, mode, 0));
+	int failed = assume_umask(stop);
+	if (failed)
+		return resume_failed(failed);
+	return resume_result(mknodat(entry.folder, entry.name, mode, 0));
 }
 
 struct resume handle_rmdir(struct stop *stop)
@@ -164,7 +161,7 @@ struct resume handle_rmdir(struct stop *stop)
 	auto_entry struct entry entry;
 	if (!entry_to_change(stop, 0, stop->row->roles.path, EINVAL, &entry, &resume))
 		return resume;
-	return answer_of(unlinkat(entry.folder, entry.name, AT_REMOVEDIR));
+	return resume_result(unlinkat(entry.folder, entry.name, AT_REMOVEDIR));
 }
 
 struct resume handle_unlink(struct stop *stop)
@@ -177,7 +174,7 @@ struct resume handle_unlink(struct stop *stop)
 	auto_entry struct entry entry;
 	if (!entry_to_change(stop, roles->dirfd, roles->path, flags ? EINVAL : EISDIR, &entry, &resume))
 		return resume;
-	return answer_of(unlinkat(entry.folder, entry.name, flags));
+	return resume_result(unlinkat(entry.folder, entry.name, flags));
 }
 
 /* The text of a link is free; what it leads to is judged when somebody follows it. */
@@ -187,12 +184,12 @@ struct resume handle_symlink(struct stop *stop)
 	char text[PATH_MAX];
 	ssize_t length = memory_read_string(stop->task->tid, tracee_address_of(stop->call.args[0]), text, sizeof(text));
 	if (length < 0)
-		return length == -ESRCH ? resume_nothing() : resume_answer(length);
+		return resume_failed(length);
 	struct resume resume;
 	auto_entry struct entry entry;
 	if (!entry_to_make(stop, roles->dirfd2, roles->path2, &entry, &resume))
 		return resume;
-	return answer_of(symlinkat(text, entry.folder, entry.name));
+	return resume_result(symlinkat(text, entry.folder, entry.name));
 }
 
 /* ---- rename ------------------------------------------------------------------------------------------------------- */
@@ -235,7 +232,7 @@ struct resume handle_rename(struct stop *stop)
 	    !rename_target(stop, flags, &to, &resume) || !move_is_harmless(stop, &from, &resume) ||
 	    ((flags & RENAME_EXCHANGE) && !move_is_harmless(stop, &to, &resume)))
 		return resume;
-	return answer_of(syscall(SYS_renameat2, from.folder, from.name, to.folder, to.name, flags));
+	return resume_result(syscall(SYS_renameat2, from.folder, from.name, to.folder, to.name, flags));
 }
 
 /* ---- link --------------------------------------------------------------------------------------------------------- */
@@ -261,11 +258,11 @@ struct resume handle_link(struct stop *stop)
 	char folder[PATH_MAX];
 	const char *name;
 	if (!source.is_link)
-		return answer_of(linkat(AT_FDCWD, source.path, to.folder, to.name, AT_SYMLINK_FOLLOW));
+		return resume_result(linkat(AT_FDCWD, source.path, to.folder, to.name, AT_SYMLINK_FOLLOW));
 	/* A link to a link: by its name in its folder, since a descriptor of a link cannot be followed to itself. */
 	resolve_split(source.subject.resolved.path, folder, &name);
 	auto_fd int parent = resolve_open(folder, false);
 	if (parent < 0)
 		return resume_answer(parent);
-	return answer_of(linkat(parent, name, to.folder, to.name, 0));
+	return resume_result(linkat(parent, name, to.folder, to.name, 0));
 }

@@ -148,11 +148,10 @@ static bool settle_unix_path(struct endpoint *endpoint, const struct resolved *r
 /* Making a socket's name is a write there. */
 static struct resume bind_unix_path(struct stop *stop, struct endpoint *endpoint, const char *path)
 {
-	struct subject subject = { .operation = { .list = LIST_COUNT } };
+	struct subject subject;
 	struct resume resume;
+	subject_begin(&subject);
 	text_copy(subject.given, sizeof(subject.given), path);
-	subject.operation.given = subject.given;
-	subject.operation.resolved = subject.resolved.path;
 	if (resolve_path(stop->supervisor, stop->task, AT_FDCWD, path, RESOLVE_NAME, &subject.resolved) != 0)
 		return resume_nothing();
 	const struct resolved *resolved = &subject.resolved;
@@ -257,12 +256,11 @@ static struct resume judge_netlink(struct stop *stop, struct endpoint *endpoint)
 /* A send to AF_UNSPEC, and a bind to it, mean AF_INET to the kernel (net/ipv4/udp.c, af_inet.c). */
 static int decode(struct endpoint *endpoint)
 {
-	unsigned char bytes[SOCKADDR_BYTES];
-	memcpy(bytes, endpoint->raw.bytes, sizeof(bytes));
-	sa_family_t family = endpoint->raw.any.sa_family;
-	if (endpoint->purpose != PURPOSE_CONNECT && endpoint->length >= sizeof(struct sockaddr_in) && family == AF_UNSPEC)
-		((struct sockaddr *)bytes)->sa_family = AF_INET;
-	return address_decode(bytes, endpoint->length, endpoint->purpose != PURPOSE_BIND, &endpoint->address);
+	bool unspecified = endpoint->raw.any.sa_family == AF_UNSPEC && endpoint->length >= sizeof(struct sockaddr_in);
+	bool destination = endpoint->purpose != PURPOSE_BIND;
+	if (unspecified && endpoint->purpose != PURPOSE_CONNECT)
+		return address_decode_as_ipv4(endpoint->raw.bytes, endpoint->length, destination, &endpoint->address);
+	return address_decode(endpoint->raw.bytes, endpoint->length, destination, &endpoint->address);
 }
 
 static bool is_other_family(const struct endpoint *endpoint)
@@ -324,7 +322,7 @@ static struct resume judge_argument(struct stop *stop, unsigned argument, enum p
 	struct endpoint *endpoint = memory_zeroed(1, sizeof(*endpoint));
 	int failed = endpoint_read(stop, stop_int(stop, stop->row->roles.fd), stop->call.args[argument],
 				   (int)stop->call.args[argument + 1], purpose, endpoint);
-	resume = failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+	resume = resume_failed(failed);
 	if (!failed)
 		resume = judge_endpoint(stop, endpoint);
 	if (!failed && resume.kind == RESUME_RUN)
@@ -378,7 +376,7 @@ static struct resume judge_message(struct stop *stop, uint64_t header_address, u
 	struct msghdr header;
 	int failed = memory_read(stop->task->tid, tracee_address_of(header_address), &header, sizeof(header));
 	if (failed)
-		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+		return resume_failed(failed);
 	int length = (int)header.msg_namelen;
 	if (!header.msg_name || length == 0) {
 		header.msg_name = NULL;
@@ -388,7 +386,7 @@ static struct resume judge_message(struct stop *stop, uint64_t header_address, u
 		length = SOCKADDR_BYTES;
 	struct endpoint *endpoint = memory_zeroed(1, sizeof(*endpoint));
 	failed = endpoint_read(stop, stop_int(stop, stop->row->roles.fd), (uint64_t)header.msg_name, length, PURPOSE_SEND, endpoint);
-	struct resume resume = failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+	struct resume resume = resume_failed(failed);
 	if (!failed)
 		resume = judge_endpoint(stop, endpoint);
 	if (!failed && resume.kind == RESUME_RUN)

@@ -203,7 +203,9 @@ static struct resume open_existing(struct stop *stop, struct subject *subject, c
 	}
 	if (!subject_allowed(stop, subject, access, &resume))
 		return resume;
-	return script_is_awaited(stop, subject->resolved.path) ? open_script(stop, subject, request) : open_pinned(stop, subject, request, true);
+	if (script_is_awaited(stop, subject->resolved.path))
+		return open_script(stop, subject, request);
+	return open_pinned(stop, subject, request, true);
 }
 
 /* openat2 with `resolve` flags of its own: the kernel itself says whether the walk keeps to them, on a descriptor that gives
@@ -231,19 +233,18 @@ static bool restricted(struct stop *stop, struct subject *subject, const struct 
 }
 
 /* Most opens are of what is there, through no link, and allowed: then the text alone decides, and the pinned open itself finds
- * out whether a link lies on the way (ELOOP: decided again, in full). True when *resume is set. */
+ * out whether a link lies on the way (ELOOP: decided again, in full). An event needs to know what is there: not for a run that
+ * writes events. True when *resume is set. */
 static bool open_as_written(struct stop *stop, struct subject *subject, const struct open_request *request, struct resume *resume)
 {
 	const uint64_t plain = O_ACCMODE | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_DIRECTORY | O_TRUNC | 0100000;
 	int dirfd = stop->row->roles.dirfd ? stop_int(stop, stop->row->roles.dirfd) : AT_FDCWD;
-	if (request->own_how || (request->how.flags & ~plain) || stop->task->pin.repeats ||
+	if (stop->supervisor->plan->events_fd >= 0 || request->own_how || (request->how.flags & ~plain) || stop->task->pin.repeats ||
 	    !resolve_as_written(stop->supervisor, stop->task, dirfd, subject->given, &subject->resolved))
 		return false;
 	unsigned access = access_of(request->how.flags);
 	if (subject_decide(stop, subject, access).kind != DECISION_ALLOW || script_is_awaited(stop, subject->resolved.path))
 		return false;
-	subject->operation.access = access;
-	report_allowed(stop, &subject->operation, 0);
 	*resume = pin_open(stop, subject->resolved.path, subject->resolved.trailing_slash, &request->how, REPEAT_MOST, false);
 	return true;
 }
@@ -259,7 +260,7 @@ static struct resume decide_open(struct stop *stop, const struct open_request *r
 	int failed = subject_read_name(stop, stop->row->roles.path, &subject);
 	/* What was decided for a folder is opened as one: the pinned flags hold O_DIRECTORY too. */
 	subject.directory = asked & O_DIRECTORY && (asked & O_TMPFILE) != O_TMPFILE;
-	if (!failed && stop->supervisor->plan->events_fd < 0 && open_as_written(stop, &subject, request, &resume))
+	if (!failed && open_as_written(stop, &subject, request, &resume))
 		return resume;
 	if (!failed)
 		failed = subject_resolve(stop, stop->row->roles.dirfd, no_follow ? RESOLVE_LINK : 0, &subject);
@@ -330,6 +331,6 @@ struct resume handle_openat2(struct stop *stop)
 		return resume_answer(-EINVAL);
 	int failed = read_how(stop, stop->call.args[HOW_ARGUMENT], size, &request.how);
 	if (failed)
-		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+		return resume_failed(failed);
 	return decide_open(stop, &request);
 }

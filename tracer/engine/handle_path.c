@@ -10,14 +10,24 @@
 #include <string.h>
 #include <unistd.h>
 
-int subject_read_name(struct stop *stop, unsigned path_role, struct subject *subject)
+unsigned subject_flags(const struct stop *stop, bool never_follows)
+{
+	int flags = stop_int(stop, stop->row->roles.flags);
+	return (never_follows || flags & AT_SYMLINK_NOFOLLOW ? RESOLVE_LINK : 0) | (flags & AT_EMPTY_PATH ? RESOLVE_EMPTY : 0);
+}
+
+void subject_begin(struct subject *subject)
 {
 	memset(&subject->operation, 0, sizeof(subject->operation));
 	subject->directory = false;
 	subject->operation.given = subject->given;
 	subject->operation.resolved = subject->resolved.path;
 	subject->operation.list = LIST_COUNT;
+}
 
+int subject_read_name(struct stop *stop, unsigned path_role, struct subject *subject)
+{
+	subject_begin(subject);
 	tracee_address address = tracee_address_of(stop_argument(stop, path_role));
 	ssize_t length = memory_read_string(stop->task->tid, address, subject->given, sizeof(subject->given));
 	return length < 0 ? (int)length : 0;

@@ -307,7 +307,7 @@ struct resume handle_fcntl(struct stop *stop)
 	struct f_owner_ex owner;
 	int failed = memory_read(stop->task->tid, tracee_address_of(stop->call.args[2]), &owner, sizeof(owner));
 	if (failed)
-		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+		return resume_failed(failed);
 	struct resume resume = decide_owner(stop, owner.type == F_OWNER_PGRP ? -owner.pid : owner.pid);
 	return resume.kind == RESUME_RUN ? pin_address_argument(stop, 2, &owner, sizeof(owner)) : resume;
 }
@@ -320,7 +320,7 @@ static struct resume set_inode_flags(struct stop *stop, unsigned long request)
 	struct resume resume;
 	int failed = memory_read(stop->task->tid, tracee_address_of(stop->call.args[2]), value, size);
 	if (failed)
-		return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+		return resume_failed(failed);
 	auto_object struct object object = { .fd = -1 };
 	if (!object_by_descriptor(stop, stop_int(stop, stop->row->roles.fd), ACCESS_WRITE, &object, &resume))
 		return resume;
@@ -340,7 +340,7 @@ struct resume handle_ioctl(struct stop *stop)
 	case SET_GROUP: {
 		int failed = memory_read(stop->task->tid, tracee_address_of(stop->call.args[2]), &owner, sizeof(owner));
 		if (failed)
-			return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+			return resume_failed(failed);
 		struct resume resume = decide_owner(stop, owner);
 		return resume.kind == RESUME_RUN ? pin_address_argument(stop, 2, &owner, sizeof(owner)) : resume;
 	}

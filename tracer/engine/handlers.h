@@ -50,6 +50,13 @@ struct subject {
  * 0, or -errno that the program gets (-EFAULT, -ENAMETOOLONG, …). */
 int subject_read(struct stop *stop, unsigned dirfd_role, unsigned path_role, unsigned flags, struct subject *subject);
 
+/* AT_SYMLINK_NOFOLLOW and AT_EMPTY_PATH of the call's own flags, as resolve_flags. A call that never follows a link (lchown)
+ * says so by itself. */
+unsigned subject_flags(const struct stop *stop, bool never_follows);
+
+/* Makes an empty subject, before its name is known. */
+void subject_begin(struct subject *subject);
+
 /* The two halves of subject_read. */
 int subject_read_name(struct stop *stop, unsigned path_role, struct subject *subject);
 int subject_resolve(struct stop *stop, unsigned dirfd_role, unsigned flags, struct subject *subject);

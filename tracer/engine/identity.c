@@ -62,7 +62,7 @@ int identity_begin(struct supervisor *supervisor)
 	int failed = proc_read_status(getpid(), &status);
 	if (failed)
 		return failed;
-	supervisor->own = supervisor->assumed = status.identity;
+	supervisor->assumed = status.identity;
 	return 0;
 }
 

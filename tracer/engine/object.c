@@ -18,7 +18,7 @@ void object_release(struct object *object)
 
 static bool answered(int failed, struct resume *resume)
 {
-	*resume = failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+	*resume = resume_failed(failed);
 	return false;
 }
 
@@ -53,17 +53,13 @@ bool object_by_descriptor(struct stop *stop, int descriptor, unsigned access, st
 {
 	int flags;
 	object->fd = -1;
-	memset(&object->subject.operation, 0, sizeof(object->subject.operation));
-	object->subject.directory = false;
+	subject_begin(&object->subject);
 	int failed = proc_read_fd_flags(stop->task->tid, descriptor, &flags);
 	if (!failed && (flags & O_PATH))
 		failed = -EBADF;
 	if (failed)
 		return answered(failed, resume);
 	snprintf(object->subject.given, sizeof(object->subject.given), "/proc/self/fd/%d", descriptor);
-	object->subject.operation.given = object->subject.given;
-	object->subject.operation.resolved = object->subject.resolved.path;
-	object->subject.operation.list = LIST_COUNT;
 	return hold(object, held_take(stop->task->tid, descriptor, 0), resume) && decide_held(stop, object, access, resume);
 }
 

@@ -11,9 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ACCESS_TEXT_BYTES = 40, NS_PER_MS = 1000000 };
+enum { ACCESS_TEXT_BYTES = sizeof(((struct record_failure *)NULL)->access), NS_PER_MS = 1000000 };
 
-void report_access_text(unsigned access, char *text)
+/* "read,write" */
+static void access_text(unsigned access, char text[static ACCESS_TEXT_BYTES])
 {
 	static const struct { unsigned bit; const char *name; } names[] = {
 		{ ACCESS_READ, "read" }, { ACCESS_WRITE, "write" }, { ACCESS_EXECUTE, "execute" }, { ACCESS_STAT, "stat" },
@@ -34,12 +35,12 @@ static const char *operation_target(const struct operation *operation)
 	return operation->given ? operation->given : "";
 }
 
-static void operation_access(const struct operation *operation, char *text)
+static void operation_access(const struct operation *operation, char text[static ACCESS_TEXT_BYTES])
 {
 	if (operation->access_text)
 		text_copy(text, ACCESS_TEXT_BYTES, operation->access_text);
 	else
-		report_access_text(operation->access, text);
+		access_text(operation->access, text);
 }
 
 static const char *call_name(const struct stop *stop, char *buffer, size_t capacity)

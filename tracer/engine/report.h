@@ -34,7 +34,4 @@ void report_allowed(struct stop *stop, const struct operation *operation, int an
 /* A refusal that is no violation: a note, an event, and the errno. */
 struct resume report_refused_quietly(struct stop *stop, const struct operation *operation, int answer, const char *why);
 
-/* "read,write" for enum access bits. `text` holds at least 40 bytes. */
-void report_access_text(unsigned access, char *text);
-
 #endif

@@ -10,6 +10,8 @@
 #include "tracee/registers.h"
 #include "tracee/tasks.h"
 
+#include <errno.h>
+
 enum { SYSTEM_LOADER_MAX = 8, BOUND_SOCKET_MAX = 1024, FIRST_FOLDER_MAX = 32 };
 
 /* A socket that the tree has bound: its inode, and for unix sockets the canonical path or the abstract name. */
@@ -59,7 +61,7 @@ struct supervisor {
 	struct first_folder first_folders[FIRST_FOLDER_MAX]; /* which of them are links, as first seen */
 	size_t first_folder_count;
 
-	struct proc_identity own, assumed; /* file-system identity of the tracer: at start, and at the moment */
+	struct proc_identity assumed; /* file-system identity of the tracer at the moment */
 };
 
 /* A thread at a seccomp stop. */
@@ -100,6 +102,18 @@ static inline struct resume resume_run(void)
 static inline struct resume resume_nothing(void)
 {
 	return (struct resume){ .kind = RESUME_NOTHING };
+}
+
+/* A step that failed with -errno is the call's answer. -ESRCH: the thread was killed meanwhile, and nobody is there to be told. */
+static inline struct resume resume_failed(long failed)
+{
+	return failed == -ESRCH ? resume_nothing() : resume_answer(failed);
+}
+
+/* What a call of ours returned, made in the thread's place: 0, or -1 with errno set. */
+static inline struct resume resume_result(long result)
+{
+	return resume_answer(result == 0 ? 0 : -errno);
 }
 
 /* An argument by its role in the row (1 + index), whole and as the kernel takes an int: the low word. */

@@ -175,7 +175,7 @@ struct rule rule_make(const char *text, struct position position)
 	return (struct rule){ .text = text_duplicate(text), .position = position, .syscall_number = -1 };
 }
 
-void rule_free(struct rule *rule)
+static void rule_free(struct rule *rule)
 {
 	for (size_t i = 0; i < rule->pattern_count; i++)
 		pattern_free(rule->patterns[i]);

@@ -13,7 +13,6 @@ const char *rule_variable_place(enum rule_list list, const char *text);
 
 /* A rule with an owned copy of `text`; `position` is taken over. */
 struct rule rule_make(const char *text, struct position position);
-void rule_free(struct rule *rule);
 
 void rules_add(struct rules *rules, struct rule rule);
 void rules_free(struct rules *rules);
