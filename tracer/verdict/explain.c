@@ -5,6 +5,7 @@
  * and cut, and every list is cut. */
 #include "verdict/verdict.h"
 
+#include "verdict/as_option.h"
 #include "verdict/json.h"
 #include "verdict/parts.h"
 
@@ -312,6 +313,15 @@ static const char *without_suggestion(const cJSON *failure)
 	return "\nNo entry in a policy is known that would open exactly this.\n";
 }
 
+/* The narrowest one as what can be typed at once: many a reader has no policy of their own yet. */
+static void option_line(const struct page *page, const cJSON *suggestion)
+{
+	struct text option = { 0 };
+	if (as_option(suggestion, &option))
+		text_printf(page->out, "Or, for one run, the option  %s\n", text_string(&option));
+	text_free(&option);
+}
+
 static void suggestion_lines(const struct page *page, const cJSON *failure)
 {
 	int shown = 0;
@@ -328,6 +338,7 @@ static void suggestion_lines(const struct page *page, const cJSON *failure)
 		append_suggestion(page->out, suggestion);
 		end_line(page);
 	}
+	option_line(page, cJSON_GetArrayItem(json_get(failure, "suggestions"), 0));
 }
 
 static void failure_lines(const struct page *page, const cJSON *failure)
