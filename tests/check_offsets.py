@@ -1,10 +1,10 @@
 #!/usr/bin/python3
-"""Are the offsets in tracer/why/python_offsets.h those of the headers of CPython? Prints TAP.
+"""Are the offsets in tracer/why/*_offsets.h those of the headers of CPython and perl? Prints TAP.
 
     tests/check_offsets.py [--write]
 
-Every folder of headers that is installed (Debian's, and those of pyenv) is compiled against tracer/why/offsets/python.c and
-its row compared. --write makes the file anew: rows of versions without headers stay as they are.
+Every folder of headers that is installed (Debian's, and those of pyenv) is compiled against tracer/why/offsets/*.c and its
+row compared. --write makes the files anew: rows of versions without headers stay as they are.
 """
 
 import glob
@@ -16,23 +16,33 @@ import sys
 import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SOURCE = f"{ROOT}/tracer/why/offsets/python.c"
-TABLE = f"{ROOT}/tracer/why/python_offsets.h"
-TELLING = 13  # from this minor version on the interpreter tells its offsets, and a row holds numbers of words
+WHY = f"{ROOT}/tracer/why"
+TELLING = 13  # from this minor version on CPython tells its offsets, and a row holds numbers of words
 
-HEAD = """/* Written by `tests/check_offsets.py --write` with offsets/python.c and the headers of CPython; a test compares. */
-#ifndef WHY_PYTHON_OFFSETS_H
-#define WHY_PYTHON_OFFSETS_H
+HEAD = """/* Written by `tests/check_offsets.py --write` with offsets/{0}.c and the headers of {1}; a test compares. */
+#ifndef WHY_{2}_OFFSETS_H
+#define WHY_{2}_OFFSETS_H
 
-#include "why/python_layout.h"
+"""
+PYTHON = """#include "why/python_layout.h"
 
 /* 3.7 to 3.12: offsets in bytes. */
 static const struct python_layout python_offsets[] = {
 """
-MIDDLE = """};
+PYTHON_TELLING = """};
 
 /* From 3.13 on: which word of _Py_DebugOffsets holds the offset. */
 static const struct python_layout python_words[] = {
+"""
+PERL = """#include <stdint.h>
+
+/* One perl: 5.`version`, with an interpreter of `interpreter_bytes` (PL_interp_size), which tells builds apart. Offsets in
+ * bytes; type_*, sv_type_*, code_is_named and hash_has_name are values of perl's own. */
+struct perl_layout {
+"""
+PERL_ROWS = """};
+
+static const struct perl_layout perl_offsets[] = {
 """
 TAIL = """};
 
@@ -40,68 +50,95 @@ TAIL = """};
 """
 
 
-def header_folders():
+def output_of(*command):
+	if not shutil.which(command[0]):
+		return ""
+	return subprocess.run(command, capture_output=True, text=True, check=False).stdout.strip()
+
+
+def python_folders():
 	"""Folders with Python.h, CPython's internal headers among them."""
-	pyenv = shutil.which("pyenv")
-	root = subprocess.run([pyenv, "root"], capture_output=True, text=True, check=False).stdout.strip() if pyenv else ""
-	patterns = ["/usr/include/python3.*", "/usr/local/include/python3.*"] + ([f"{root}/versions/*/include/python3.*"] if root else [])
+	root = output_of("pyenv", "root")
+	patterns = ["/usr/include/python3.*", "/usr/local/include/python3.*"]
+	patterns += [f"{root}/versions/*/include/python3.*"] if root else []
 	found = [path for pattern in patterns for path in sorted(glob.glob(pattern))]
-	return [path for path in found if os.path.isdir(f"{path}/internal") and minor_of(path) >= 7]
+	minor = re.compile(r"/python3\.(\d+)")
+	return [path for path in found if os.path.isdir(f"{path}/internal") and int(minor.search(path).group(1)) >= 7]
 
 
-def minor_of(path):
-	return int(re.search(r"python3\.(\d+)", os.path.basename(path)).group(1))
+def perl_folders():
+	folder = output_of("perl", "-MConfig", "-e", 'print "$Config{archlibexp}/CORE" if $Config{usethreads} && $] >= 5.036')
+	return [folder] if os.path.exists(f"{folder}/perl.h") else []
 
 
-def row_of(folder):
-	"""(row, None) or (None, what the compiler said)."""
-	with tempfile.TemporaryDirectory() as scratch:
-		program = f"{scratch}/row"
-		compiler = os.environ.get("CC", "cc")
-		done = subprocess.run([compiler, "-w", f"-I{folder}", f"-I{folder}/internal", "-o", program, SOURCE], capture_output=True,
-			text=True, check=False)
-		if done.returncode:
-			return None, done.stderr
-		return subprocess.run([program], capture_output=True, text=True, check=True).stdout, None
+class Language:
+	def __init__(self, name, title, key, folders, flags):
+		self.name, self.title, self.key, self.folders, self.flags = name, title, key, folders, flags
+		self.source, self.table = f"{WHY}/offsets/{name}.c", f"{WHY}/{name}_offsets.h"
+
+	def version(self, row):
+		return int(re.search(rf"\.{self.key} = (\d+)", row).group(1))
+
+	def row_of(self, folder):
+		"""(row, None) or (None, what the compiler said)."""
+		with tempfile.TemporaryDirectory() as scratch:
+			command = [os.environ.get("CC", "cc"), "-w", "-O2", "-D_GNU_SOURCE", f"-I{folder}", f"-I{folder}/internal", *self.flags]
+			done = subprocess.run([*command, "-o", f"{scratch}/row", self.source], capture_output=True, text=True, check=False)
+			if done.returncode:
+				return None, done.stderr
+			return subprocess.run([f"{scratch}/row"], capture_output=True, text=True, check=True).stdout, None
+
+	def rows_in_file(self):
+		with open(self.table, encoding="utf-8") as file:
+			rows = re.findall(r"^\t\{\n.*?^\t\},\n", file.read(), re.MULTILINE | re.DOTALL)
+		return {self.version(row): row for row in rows}
+
+	def write(self):
+		rows = self.rows_in_file() if os.path.exists(self.table) else {}
+		for folder in self.folders():
+			row, error = self.row_of(folder)
+			if error:
+				sys.exit(f"{folder}: {error}")
+			rows[self.version(row)] = row
+		with open(self.table, "w", encoding="utf-8") as file:
+			file.write(HEAD.format(self.name, self.title, self.name.upper()) + self.body(sorted(rows.items())) + TAIL)
+
+	def body(self, rows):
+		if self.name == "perl":
+			fields = "".join(f"\tuint32_t {field};\n" for field in re.findall(r"\.(\w+) =", rows[0][1]))
+			return PERL + fields + PERL_ROWS + "".join(row for _, row in rows)
+		old, new = ("".join(row for minor, row in rows if (minor >= TELLING) == told) for told in (False, True))
+		return PYTHON + old + PYTHON_TELLING + new
 
 
-def rows_in_file():
-	if not os.path.exists(TABLE):
-		return {}
-	with open(TABLE, encoding="utf-8") as file:
-		rows = re.findall(r"^\t\{\n.*?^\t\},\n", file.read(), re.MULTILINE | re.DOTALL)
-	return {int(re.search(r"\.minor = (\d+)", row).group(1)): row for row in rows}
-
-
-def write():
-	rows = rows_in_file()
-	for folder in header_folders():
-		row, error = row_of(folder)
-		if error:
-			sys.exit(f"{folder}: {error}")
-		rows[minor_of(folder)] = row
-	with open(TABLE, "w", encoding="utf-8") as file:
-		old = [row for minor, row in sorted(rows.items()) if minor < TELLING]
-		new = [row for minor, row in sorted(rows.items()) if minor >= TELLING]
-		file.write(HEAD + "".join(old) + MIDDLE + "".join(new) + TAIL)
+LANGUAGES = [
+	Language("python", "CPython", "minor", python_folders, []),
+	Language("perl", "perl", "version", perl_folders, ["-D_REENTRANT", "-Wl,--unresolved-symbols=ignore-all"]),
+]
 
 
 def check():
-	rows, folders = rows_in_file(), header_folders()
 	count = failed = 0
-	for folder in folders:
-		row, error = row_of(folder)
-		count += 1
-		passed = not error and row == rows.get(minor_of(folder))
-		failed += not passed
-		print(f"{'ok' if passed else 'not ok'} {count} - offsets of {os.path.basename(folder)} are those of its headers")
-		for line in [] if passed else (error or f"headers:\n{row}\nfile:\n{rows.get(minor_of(folder))}").splitlines():
-			print(f"# {line}")
-	if not folders:
-		count += 1
-		print(f"ok {count} - offsets # SKIP no headers of CPython are installed")
+	for language in LANGUAGES:
+		rows, folders = language.rows_in_file(), language.folders()
+		for folder in folders:
+			row, error = language.row_of(folder)
+			count += 1
+			passed = not error and row in rows.values()
+			failed += not passed
+			print(f"{'ok' if passed else 'not ok'} {count} - offsets of {language.title} are those of {folder}")
+			for line in [] if passed else (error or f"no such row in {language.table}:\n{row}").splitlines():
+				print(f"# {line}")
+		if not folders:
+			count += 1
+			print(f"ok {count} - offsets of {language.title} # SKIP no headers are installed")
 	print(f"1..{count}")
 	return 1 if failed else 0
+
+
+def write():
+	for language in LANGUAGES:
+		language.write()
 
 
 if __name__ == "__main__":

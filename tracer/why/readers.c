@@ -1,4 +1,4 @@
 #include "why/script.h"
 
-/* Rarest words first: a shell or another interpreter in the process would be the one that embeds it. */
-const struct script_reader *const script_readers[] = {&script_python, NULL};
+/* The first that the process holds is asked: a process with two interpreters in it is rare, and CPython is then the host. */
+const struct script_reader *const script_readers[] = {&script_python, &script_bash, &script_perl, NULL};
