@@ -8,7 +8,7 @@
 /* What "none" becomes: no limit. */
 #define UNITS_NONE UINT64_MAX
 
-/* Both return NULL on success, else what is wrong with the text in a few words (static storage), such as
+/* All return NULL on success, else what is wrong with the text in a few words (static storage), such as
  * "0 is no limit; write \"none\" to lift it". Values above INT64_MAX / 1024 are refused as out of range. */
 const char *units_parse_duration_ms(const char *text, uint64_t *duration_ms);
 const char *units_parse_size_bytes(const char *text, uint64_t *size_bytes);

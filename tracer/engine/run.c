@@ -142,12 +142,12 @@ static int open_file_for_reading(const char *path)
 }
 
 /* A descriptor that may also write would let the run write where no rule looks. */
-static int reopen_read_only(int fd)
+static int reopen_input_read_only(void)
 {
 	int copy = open("/proc/self/fd/0", O_RDONLY | O_NOCTTY | O_CLOEXEC);
 	if (copy < 0)
 		return -errno;
-	off_t offset = lseek(fd, 0, SEEK_CUR);
+	off_t offset = lseek(STDIN_FILENO, 0, SEEK_CUR);
 	if (offset > 0)
 		lseek(copy, offset, SEEK_SET);
 	return copy;
@@ -179,7 +179,7 @@ static int open_standard_input(struct front *front, bool *inherited)
 		return -errno;
 	if ((flags & O_ACCMODE) == O_RDONLY && !S_ISSOCK(status.st_mode))
 		return STDIN_FILENO;
-	int copy = S_ISSOCK(status.st_mode) ? -ENXIO : reopen_read_only(STDIN_FILENO);
+	int copy = S_ISSOCK(status.st_mode) ? -ENXIO : reopen_input_read_only();
 	return copy >= 0 ? copy : open_feed(front);
 }
 

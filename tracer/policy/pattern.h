@@ -39,7 +39,7 @@ bool pattern_is_literal(const char *text);
 /* The first `length` bytes of a literal text without their quoting. Owned by caller. */
 char *pattern_unquote(const char *text, size_t length);
 
-/* Appends nothing special: quotes *, ?, [, ], {, $ and \ in `path` with `\` so that it matches itself. Owned by caller. */
+/* The pattern that matches `path` alone: *, ?, [, ], {, $ and \ get a `\` in front. Owned by caller. */
 char *pattern_quote(const char *path);
 
 /* How near `path` came, for the nearest misses: number of leading components that agree. */
