@@ -6,7 +6,9 @@ and other calls point to is pinned: none may lose a single try. Each race is fir
 
 import os
 import shutil
+import signal
 import stat
+import subprocess
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "scripts"))
@@ -122,6 +124,18 @@ def race_number():
 	tap.equal("linkat, a descriptor's number is reused: the attempts are on record", verdict(folder)["rule"], "policy_blocked_write")
 
 
+def race_pidfd():
+	folder = fresh("pidfd")
+	policy = harness.write_policy(folder, on_violation="deny", limits={"wall": "100s", "cpu": "100s"})
+	with subprocess.Popen(["sleep", "200"]) as victim:
+		run(folder, [RACE, "pidfd", str(victim.pid), str(TRIES)], policy, seconds=120)
+		tap.equal("a signal by pidfd: never to a process outside", victim.poll(), None)
+		tap.equal("a signal by pidfd: the attempts are on record", verdict(folder)["rule"], "policy_blocked_signal")
+		native([RACE, "pidfd", str(victim.pid), str(50 * TRIES)], folder)
+		victim.kill()
+		tap.equal("a signal by pidfd: the race is real without bailiff", victim.wait(), -signal.SIGTERM)
+
+
 def sha256(path):
 	import hashlib
 	with open(path, "rb") as file:
@@ -136,4 +150,5 @@ race_exec()
 race_number()
 for race_call in ("fcntl", "ioctl"):
 	race_owner(race_call)
+race_pidfd()
 tap.end()

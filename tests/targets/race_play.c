@@ -5,6 +5,8 @@
  *     race_play exec   GOOD BAD TRIES DIR               a child renames GOOD or BAD over DIR/program, which is executed
  *     race_play owner  fcntl|ioctl TRIES                a thread writes this process' number or its parent's where the owner
  *                                                       of a descriptor is set from; says whether the parent became it
+ *     race_play pidfd  VICTIM TRIES                    a thread puts the pidfd of a child or of VICTIM under the number by
+ *                                                     which SIGTERM is sent
  *     race_play number INSIDE OUTSIDE NEW TRIES         a thread puts either file under one descriptor number, which is linked
  *
  * CALL: mkdir, chmod, unlink, truncate, open (which reads: "out" is what the file outside says). INSIDE and OUTSIDE of
@@ -15,6 +17,7 @@
 #include <asm/sockios.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
@@ -25,7 +28,7 @@
 
 static const char usage_text[] = 
 	"race_play string|link CALL INSIDE OUTSIDE TRIES [LINK], race_play exec GOOD BAD TRIES DIR, race_play owner CALL TRIES, "
-	"race_play number INSIDE OUTSIDE NEW TRIES";
+	"race_play number INSIDE OUTSIDE NEW TRIES, race_play pidfd VICTIM TRIES";
 
 enum { PATH_BYTES = 512, FLIPS_LEAST = 200, TRIES_MORE = 100 };
 
@@ -234,8 +237,47 @@ static int race_number(const char *new_name, long tries)
 	return OUTCOME_OK;
 }
 
+static int pidfds[2], flipped_pidfd;
+
+static void *flip_pidfd(void *unused)
+{
+	while (!stopping) {
+		dup2(pidfds[flips % 2], flipped_pidfd);
+		flips++;
+	}
+	return unused;
+}
+
+static int race_pidfd(pid_t victim, long tries)
+{
+	pthread_t thread;
+	pid_t child = fork();
+
+	outcome_require(child >= 0, "fork");
+	if (child == 0) {
+		signal(SIGTERM, SIG_IGN);
+		for (;;)
+			pause();
+	}
+	pidfds[0] = (int)syscall(SYS_pidfd_open, child, 0);
+	pidfds[1] = (int)syscall(SYS_pidfd_open, victim, 0);
+	flipped_pidfd = dup(pidfds[0]);
+	outcome_require(pidfds[0] >= 0 && pidfds[1] >= 0 && flipped_pidfd >= 0, "open two pidfds");
+	outcome_require(pthread_create(&thread, NULL, flip_pidfd, NULL) == 0, "start a thread");
+	while (flips == 0)
+		sched_yield();
+	for (long i = 0; i < tries || (flips < FLIPS_LEAST && i < tries * TRIES_MORE); i++)
+		syscall(SYS_pidfd_send_signal, flipped_pidfd, SIGTERM, NULL, 0);
+	stopping = 1;
+	pthread_join(thread, NULL);
+	kill(child, SIGKILL);
+	return OUTCOME_OK;
+}
+
 int main(int argc, char **argv)
 {
+	if (argc == 4 && strcmp(argv[1], "pidfd") == 0)
+		return race_pidfd((pid_t)atol(argv[2]), atol(argv[3]));
 	if (argc == 4 && strcmp(argv[1], "owner") == 0)
 		return race_owner(strcmp(argv[2], "ioctl") == 0, atol(argv[3]));
 	if (argc == 6 && strcmp(argv[1], "exec") == 0)

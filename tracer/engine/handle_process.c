@@ -7,6 +7,7 @@
 #include "engine/limits.h"
 #include "engine/pin.h"
 #include "tracee/memory.h"
+#include "tracee/page.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -203,30 +204,50 @@ static struct resume signal_thread(struct stop *stop, pid_t tid)
 	return blocked_signal(stop, target);
 }
 
-/* The process behind a pidfd: the "Pid:" line of its fdinfo. 0 where there is none. */
-static pid_t pidfd_process(const struct task *task, int descriptor)
+/* Whom a pidfd means: the "Pid:" line of its fdinfo, 0 where there is none, and whether it is a thread's (PIDFD_THREAD). */
+static pid_t pidfd_owner(const struct task *task, int descriptor, bool *thread)
 {
 	char entry[32], text[512];
+	unsigned flags = 0;
 	snprintf(entry, sizeof(entry), "fdinfo/%d", descriptor);
 	ssize_t length = proc_read_file(task->tid, entry, text, sizeof(text) - 1);
 	if (length <= 0)
 		return 0;
 	text[length] = '\0';
-	const char *line = strstr(text, "\nPid:");
+	const char *line = strstr(text, "\nPid:"), *flags_line = strstr(text, "\nflags:");
+	*thread = flags_line && sscanf(flags_line, "\nflags: %o", &flags) == 1 && flags & O_EXCL;
 	return line ? (pid_t)strtol(line + 5, NULL, 10) : 0;
 }
 
-/* A pidfd outlives its number, so that no reuse of the number can lead elsewhere. A group of processes (flag 4, Linux 6.9)
- * is not told by the descriptor: EINVAL, as before that kernel. */
+/* The call goes on by number. Another thread may put the pidfd of somebody outside under the descriptor's number meanwhile,
+ * while the process that was decided about keeps its own: nobody but us can wait for its end. */
+static struct resume signal_by_number(struct stop *stop, pid_t pid, bool thread)
+{
+	const uint64_t number = stop->call.args[1], info = stop->call.args[2], id = (uint64_t)pid;
+	const struct task *task = tasks_find(stop->supervisor->tasks, pid);
+	const uint64_t plain[6] = { id, number }, queued[6] = { id, number, info };
+	const uint64_t to_thread[6] = { task ? (uint64_t)task->process->tgid : id, id, number, info };
+	stop->task->pin = (struct task_pin){ .slot = PAGE_SLOT_NONE };
+	if (info == 0)
+		return pin_call(stop, thread ? SYS_tkill : SYS_kill, plain);
+	return thread ? pin_call(stop, SYS_rt_tgsigqueueinfo, to_thread) : pin_call(stop, SYS_rt_sigqueueinfo, queued);
+}
+
+/* A group of processes (flag 4, Linux 6.9) is not told by the descriptor: EINVAL, as before that kernel. */
 static struct resume signal_pidfd(struct stop *stop)
 {
-	const uint32_t group_flag = 4;
-	if ((uint32_t)stop->call.args[3] & group_flag)
+	enum { TO_THREAD = 1, TO_PROCESS = 2 };
+	bool thread = false;
+	uint32_t flags = (uint32_t)stop->call.args[3];
+	if (flags != 0 && flags != TO_THREAD && flags != TO_PROCESS)
 		return resume_answer(-EINVAL);
-	pid_t pid = pidfd_process(stop->task, stop_int(stop, stop->row->roles.fd));
+	pid_t pid = pidfd_owner(stop->task, stop_int(stop, stop->row->roles.fd), &thread);
 	if (pid <= 0)
 		return resume_answer(pid == 0 ? -EBADF : -ESRCH);
-	return supervisor_owns_thread(stop->supervisor, pid) ? signal_thread(stop, pid) : signal_process(stop, pid);
+	if (flags != 0)
+		thread = flags == TO_THREAD;
+	struct resume resume = supervisor_owns_thread(stop->supervisor, pid) ? signal_thread(stop, pid) : signal_process(stop, pid);
+	return resume.kind == RESUME_RUN ? signal_by_number(stop, pid, thread) : resume;
 }
 
 /* The kernel makes a child's pidfd readable before the tracer, which learns of the end first, has let the parent know: a
