@@ -94,6 +94,8 @@ static struct resume open_held(int object, const struct open_request *request)
 	char path[32];
 	struct stat status;
 	int flags = (int)request->how.flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC);
+	if (PIN_CHECK_ONLY)
+		return resume_run();
 	if (fstat(object, &status) != 0)
 		return resume_answer(-errno);
 	if (S_ISSOCK(status.st_mode))

@@ -35,6 +35,10 @@ struct resume pin_call(struct stop *stop, uint64_t number, const uint64_t args[6
 	pin->active = true;
 	pin->number = number;
 	memcpy(pin->args, args, sizeof(pin->args));
+	if (PIN_CHECK_ONLY) {
+		pin_release(stop->supervisor, stop->task);
+		return resume_run();
+	}
 	return (struct resume){ .kind = RESUME_PINNED };
 }
 

@@ -6,6 +6,14 @@
 
 #include <linux/openat2.h>
 
+/* With -DBAILIFF_CHECK_ONLY a decision binds nothing: the call goes on as it stands, and no program is verified once it is
+ * loaded. That build shows that the races of tests/hostile/ are real; its version says what it is. */
+#ifdef BAILIFF_CHECK_ONLY
+enum { PIN_CHECK_ONLY = 1 };
+#else
+enum { PIN_CHECK_ONLY = 0 };
+#endif
+
 /* Takes a slot of the sealed page for the stopped thread. False when none is free: the caller answers with an errno. */
 bool pin_take(struct stop *stop, size_t bytes);
 

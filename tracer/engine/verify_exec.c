@@ -1,6 +1,7 @@
 /* After the fact: what an execve really ended in, looked at before its first instruction runs. At PTRACE_EVENT_EXEC the kernel
  * has opened program and loader, and writing to them is ETXTBSY: what is seen here is what runs. */
 #include "engine/handlers.h"
+#include "engine/pin.h"
 
 #include "base/cleanup.h"
 #include "base/text.h"
@@ -74,7 +75,7 @@ bool verify_exec(struct stop *stop)
 	subject->operation.given = subject->given;
 	subject->operation.resolved = subject->resolved.path;
 	subject->operation.access = ACCESS_EXECUTE;
-	bool killed = verify_program(stop, &expected, subject) || verify_loader(stop, subject);
+	bool killed = !PIN_CHECK_ONLY && (verify_program(stop, &expected, subject) || verify_loader(stop, subject));
 	free(subject);
 	return killed;
 }
