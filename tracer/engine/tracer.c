@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "engine/identity.h"
+#include "engine/loaders.h"
 #include "tracee/control.h"
 
 #include <errno.h>
@@ -55,11 +56,8 @@ static int drop_own_capabilities(void)
 
 static void find_system_loaders(struct supervisor *supervisor)
 {
-	static const char *const names[] = { "/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-x86-64.so.2",
-					     "/lib/x86_64-linux-gnu/ld-linux-x86-64.so.2", "/lib/ld-musl-x86_64.so.1",
-					     "/usr/lib/ld-musl-x86_64.so.1" };
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
-		auto_free char *path = realpath(names[i], NULL);
+	for (size_t i = 0; system_loader_names[i]; i++) {
+		auto_free char *path = realpath(system_loader_names[i], NULL);
 		if (path && text_copy(supervisor->system_loaders[supervisor->system_loader_count],
 				      sizeof(supervisor->system_loaders[0]), path))
 			supervisor->system_loader_count++;

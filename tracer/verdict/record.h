@@ -205,6 +205,8 @@ struct run_record {
 	int exit_signal;                /* 0 where it exited */
 	int interrupted_signal;         /* signal to bailiff that ended the run, 0 for none */
 
+	int landlock_abi;               /* whose rights the target was restricted by; 0 for none */
+
 	atomic_int limit_rule;          /* enum rule_id of the first limit that ended the run, whatever else came before it */
 	atomic_int error_claimed;       /* as first_claimed, for `error` */
 };
