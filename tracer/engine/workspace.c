@@ -13,18 +13,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static const char inner_folder[] = "/work";
+
+/* The workspace lies in a folder of its own, which is private as well: what the run does with it, removing and making it
+ * again included, stays within that. */
 static int make_in(const char *parent, struct workspace *workspace)
 {
 	auto_free char *folder = realpath(parent, NULL);
 	if (!folder)
 		return -errno;
 	int length = snprintf(workspace->path, sizeof(workspace->path), "%s/bailiff-XXXXXX", strcmp(folder, "/") ? folder : "");
-	if ((size_t)length >= sizeof(workspace->path))
+	if ((size_t)length + sizeof(inner_folder) > sizeof(workspace->path))
 		return -ENAMETOOLONG;
 	workspace->folder = open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (workspace->folder < 0)
+	if (workspace->folder < 0 || !mkdtemp(workspace->path))
 		return -errno;
-	return mkdtemp(workspace->path) ? 0 : -errno;
+	text_copy(workspace->name, sizeof(workspace->name), strrchr(workspace->path, '/') + 1);
+	memcpy(workspace->path + length, inner_folder, sizeof(inner_folder));
+	if (mkdir(workspace->path, S_IRWXU) == 0)
+		return 0;
+	int number = errno;
+	unlinkat(workspace->folder, workspace->name, AT_REMOVEDIR);
+	return -number;
 }
 
 static void forget(struct workspace *workspace)
@@ -126,14 +136,13 @@ int workspace_remove(struct workspace *workspace, struct error *error)
 {
 	if (!workspace->path[0])
 		return 0;
-	const char *name = strrchr(workspace->path, '/') + 1;
 	int failed = 0;
-	auto_fd int root = open_folder(workspace->folder, name);
+	auto_fd int root = open_folder(workspace->folder, workspace->name);
 	if (root >= 0)
 		failed = empty_tree(root);
 	else
 		failed = errno == ENOENT ? 0 : -errno;
-	if (!failed && unlinkat(workspace->folder, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
+	if (!failed && unlinkat(workspace->folder, workspace->name, AT_REMOVEDIR) != 0 && errno != ENOENT)
 		failed = -errno;
 	if (failed)
 		error_system(error, -failed, "cannot remove the workspace %s", workspace->path);

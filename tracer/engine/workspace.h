@@ -8,7 +8,8 @@
 
 struct workspace {
 	char path[PATH_MAX]; /* canonical; "" where there is none */
-	int folder;          /* of its parent, held so that the name is removed where it was made; -1 */
+	char name[32];       /* of the folder that it lies in */
+	int folder;          /* the one around that, held so that the name is removed where it was made; -1 */
 };
 
 /* Makes a new folder of mode 0700 in $TMPDIR, or in /tmp where that is unset or unusable. 0 or -errno. */
