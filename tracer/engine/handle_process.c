@@ -258,15 +258,28 @@ struct resume handle_wait(struct stop *stop)
 	return resume_run();
 }
 
+/* Signal 0 asks whether somebody is there, and does nothing. About others the supervisor asks instead: the kernel refuses even
+ * that to whoever is in a Landlock domain. Not for a thread that has become another user than we. */
+static struct resume ask_presence(struct stop *stop, pid_t pid)
+{
+	struct supervisor *supervisor = stop->supervisor;
+	bool others = pid < -1 || (pid > 0 && !supervisor_owns_process(supervisor, pid) && !supervisor_owns_thread(supervisor, pid));
+	bool same_user = !supervisor->root || stop->task->identity.fsuid == 0;
+	if (!others || !same_user)
+		return resume_run();
+	return resume_answer(kill(pid, 0) == 0 ? 0 : -errno);
+}
+
 struct resume handle_signal(struct stop *stop)
 {
 	const char *name = stop->row->name;
 	pid_t first = (pid_t)stop->call.args[0], second = (pid_t)stop->call.args[1];
+	bool by_descriptor = strcmp(name, "pidfd_send_signal") == 0, thread;
 	bool by_thread = strcmp(name, "tgkill") == 0 || strcmp(name, "rt_tgsigqueueinfo") == 0;
 	int number = (int)stop->call.args[by_thread ? 2 : 1];
 	if (number == 0)
-		return resume_run(); /* asks whether somebody is there, and does nothing */
-	if (strcmp(name, "pidfd_send_signal") == 0)
+		return ask_presence(stop, by_descriptor ? pidfd_owner(stop->task, first, &thread) : by_thread ? second : first);
+	if (by_descriptor)
 		return signal_pidfd(stop);
 	if (by_thread)
 		return signal_thread(stop, second);
