@@ -39,27 +39,27 @@ run() {
 
 options="-q -o DPkg::Lock::Timeout=300"
 stand_in sudo "exit 1"
-all="gcc libc6-dev make libseccomp-dev libcjson-dev nettle-dev python3"
+all="gcc libc6-dev make libseccomp-dev libcjson-dev nettle-dev libdw-dev libelf-dev libunwind-dev python3"
 
 # shellcheck disable=SC2086 # a list of words is meant
 run 0 $all
 same "nothing missing: no apt, not a word" "$status $(cat "$work/calls" "$work/out" "$work/said")" "0 "
 
-run 0 libc6-dev make libseccomp-dev nettle-dev python3
+run 0 libc6-dev make libseccomp-dev nettle-dev libdw-dev libelf-dev libunwind-dev python3
 same "as root: exactly what is missing" "$status $(cat "$work/calls")" "0 apt-get $options update
 apt-get $options install -y --no-install-recommends gcc libcjson-dev"
 same "nothing on standard output" "$(cat "$work/out")" ""
 
-run 1000 libc6-dev make libseccomp-dev nettle-dev python3
+run 1000 libc6-dev make libseccomp-dev nettle-dev libdw-dev libelf-dev libunwind-dev python3
 same "without rights: no apt" "$status $(cat "$work/calls")" "1 "
 same "but the line to type" "$(tail -n 1 "$work/said")" \
 	"  apt-get update && apt-get install -y --no-install-recommends gcc libcjson-dev"
 
 stand_in sudo "[ \"\$1\" = -n ] && shift; exec \"\$@\""
-run 1000 gcc libc6-dev make libseccomp-dev libcjson-dev nettle-dev
+run 1000 gcc libc6-dev make libseccomp-dev libcjson-dev nettle-dev libdw-dev libelf-dev libunwind-dev
 same "through sudo where that works" "$status $(tail -n 1 "$work/calls")" "0 apt-get $options install -y --no-install-recommends python3"
 
-run 0 gcc libc6-dev libseccomp-dev libcjson-dev nettle-dev python3 make-guile
+run 0 gcc libc6-dev libseccomp-dev libcjson-dev nettle-dev libdw-dev libelf-dev libunwind-dev python3 make-guile
 same "another package of nearly the same name does not count" "$(tail -n 1 "$work/calls")" \
 	"apt-get $options install -y --no-install-recommends make"
 

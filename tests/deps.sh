@@ -5,7 +5,7 @@
 # ordinary user through sudo; on a terminal it asks first. Where neither works it prints the command to type.
 set -eu
 
-build="gcc libc6-dev make libseccomp-dev libcjson-dev nettle-dev python3"
+build="gcc libc6-dev make libseccomp-dev libcjson-dev nettle-dev libdw-dev libelf-dev libunwind-dev python3"
 # `a|b`: either will do, `a` is what gets installed.
 check="$build python3-jsonschema strace clang libclang-rt-dev valgrind cppcheck shellcheck mandoc git perl
 	busybox-static|busybox nodejs curl procps netbase"

@@ -3,6 +3,7 @@
 
 #include "base/outcome.h"
 #include "base/version.h"
+#include "why/why.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -118,5 +119,7 @@ int main(int argc, char **argv)
 		error_set(&error, EINVAL, "no command; see \"bailiff --help\"");
 		return command_failed(&error);
 	}
+	if (strcmp(argv[1], "--internal-unwind") == 0)
+		return why_unwind_main();
 	return dispatch(argc, argv);
 }

@@ -10,6 +10,7 @@
 #include "engine/run.h"
 #include "engine/workspace.h"
 #include "verdict/verdict.h"
+#include "why/why.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -255,6 +256,7 @@ static int run_session(struct session *session)
 		.keep_fds = session->options.keep_fds,
 		.keep_fd_count = session->options.keep_fd_count,
 		.events_fd = session->events_fd,
+		.explainer = &why_explainer,
 	};
 	if (engine_run(&plan, session->record, &session->capture, &error) < 0)
 		record_error(session->record, "launch", error.number, "%s", error.message);

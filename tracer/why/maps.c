@@ -8,10 +8,11 @@ static bool hexadecimal(const char **at, const char *end, char after, uint64_t *
 	uint64_t result = 0;
 	const char *start = *at, *now = start;
 	for (; now < end && *now != after; now++) {
-		unsigned digit = *now >= '0' && *now <= '9' ? (unsigned)(*now - '0') : *now >= 'a' && *now <= 'f' ? (unsigned)(*now - 'a') + 10 : 16;
-		if (digit == 16 || now - start >= 16)
+		static const char digits[] = "0123456789abcdef";
+		const char *digit = *now ? strchr(digits, *now) : NULL;
+		if (!digit || now - start >= 16)
 			return false;
-		result = result << 4 | digit;
+		result = result << 4 | (uint64_t)(digit - digits);
 	}
 	if (now == start || now == end)
 		return false;
@@ -42,7 +43,7 @@ static void set_path(struct why_map *map, const char *path, size_t length)
 }
 
 /* "start-end rwxp offset major:minor inode      path" */
-bool maps_parse_line(const char *line, size_t length, struct why_map *map, struct maps_identity *identity)
+bool maps_parse_line(const char *line, size_t length, struct why_map *map, struct maps_file *file)
 {
 	const char *at = line, *end = line + length;
 	uint64_t major, minor, inode;
@@ -60,8 +61,8 @@ bool maps_parse_line(const char *line, size_t length, struct why_map *map, struc
 	while (at < end && *at == ' ')
 		at++;
 	set_path(map, at, (size_t)(end - at));
-	if (identity)
-		*identity = (struct maps_identity){ .major = (unsigned)major, .minor = (unsigned)minor, .inode = inode };
+	if (file)
+		*file = (struct maps_file){ (unsigned)major, (unsigned)minor, inode, at, (size_t)(end - at) };
 	return true;
 }
 

@@ -5,14 +5,16 @@
 #include "why/process.h"
 
 /* Which file a mapping shows, as the kernel names it. */
-struct maps_identity {
+struct maps_file {
 	unsigned major, minor;
-	uint64_t inode; /* 0: no file */
+	uint64_t inode;   /* 0: no file */
+	const char *path; /* whole, within the line */
+	size_t path_bytes;
 };
 
-/* Parses one line of `length` bytes, without its newline. False for anything that is no such line. `identity` may be NULL. A
- * path that does not fit is cut and ends in "...". */
-bool maps_parse_line(const char *line, size_t length, struct why_map *map, struct maps_identity *identity);
+/* Parses one line of `length` bytes, without its newline. False for anything that is no such line. `file` may be NULL. In
+ * `map` a path that does not fit is cut and ends in "...". */
+bool maps_parse_line(const char *line, size_t length, struct why_map *map, struct maps_file *file);
 
 /* Parses whole lines until `most` are known; a cut last line is left out. Returns how many there are. */
 size_t maps_parse(const char *text, size_t length, struct why_map *maps, size_t most);
