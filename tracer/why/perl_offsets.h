@@ -40,6 +40,24 @@ struct perl_layout {
 	uint32_t hash_name_count;
 	uint32_t key_length;
 	uint32_t key_bytes;
+	uint32_t current_op;
+	uint32_t context_return;
+	uint32_t context_eval_return;
+	uint32_t op_next;
+	uint32_t op_sibling;
+	uint32_t op_target;
+	uint32_t op_bits;
+	uint32_t op_type_mask;
+	uint32_t op_has_sibling;
+	uint32_t op_flags;
+	uint32_t op_has_kids;
+	uint32_t op_first;
+	uint32_t op_null;
+	uint32_t op_nextstate;
+	uint32_t op_call;
+	uint32_t op_eval;
+	uint32_t op_require;
+	uint32_t op_do_file;
 };
 
 static const struct perl_layout perl_offsets[] = {
@@ -77,6 +95,24 @@ static const struct perl_layout perl_offsets[] = {
 		.hash_name_count = 60,
 		.key_length = 4,
 		.key_bytes = 8,
+		.current_op = 8,
+		.context_return = 48,
+		.context_eval_return = 48,
+		.op_next = 0,
+		.op_sibling = 8,
+		.op_target = 24,
+		.op_bits = 32,
+		.op_type_mask = 511,
+		.op_has_sibling = 16384,
+		.op_flags = 34,
+		.op_has_kids = 4,
+		.op_first = 40,
+		.op_null = 0,
+		.op_nextstate = 195,
+		.op_call = 184,
+		.op_eval = 345,
+		.op_require = 342,
+		.op_do_file = 343,
 	},
 	{
 		.version = 40,
@@ -112,6 +148,24 @@ static const struct perl_layout perl_offsets[] = {
 		.hash_name_count = 60,
 		.key_length = 4,
 		.key_bytes = 8,
+		.current_op = 8,
+		.context_return = 48,
+		.context_eval_return = 48,
+		.op_next = 0,
+		.op_sibling = 8,
+		.op_target = 24,
+		.op_bits = 32,
+		.op_type_mask = 511,
+		.op_has_sibling = 16384,
+		.op_flags = 34,
+		.op_has_kids = 4,
+		.op_first = 40,
+		.op_null = 0,
+		.op_nextstate = 198,
+		.op_call = 187,
+		.op_eval = 348,
+		.op_require = 345,
+		.op_do_file = 346,
 	},
 	{
 		.version = 42,
@@ -147,6 +201,24 @@ static const struct perl_layout perl_offsets[] = {
 		.hash_name_count = 60,
 		.key_length = 4,
 		.key_bytes = 8,
+		.current_op = 8,
+		.context_return = 48,
+		.context_eval_return = 48,
+		.op_next = 0,
+		.op_sibling = 8,
+		.op_target = 24,
+		.op_bits = 32,
+		.op_type_mask = 511,
+		.op_has_sibling = 16384,
+		.op_flags = 34,
+		.op_has_kids = 4,
+		.op_first = 40,
+		.op_null = 0,
+		.op_nextstate = 202,
+		.op_call = 191,
+		.op_eval = 352,
+		.op_require = 349,
+		.op_do_file = 350,
 	},
 };
 

@@ -14,6 +14,9 @@ enum {
 	CONTEXT_BYTES_MAX = 256,
 	HEADERS_MAX = 32,
 	NAME_BYTES = 256,
+	OP_BYTES = 64,
+	OP_MAX = 1024,
+	OP_DEPTH_MAX = 48,
 };
 
 struct perl {
@@ -84,6 +87,73 @@ static bool find_interpreter(const struct why_process *process, const struct why
 			return headers[i].p_memsz == sizeof(*interpreter) &&
 			       why_read_u64(process, process->fs_base - sizeof(*interpreter), interpreter) && *interpreter;
 	return false;
+}
+
+/* A search through the ops of one statement: for `op`, or for the calls that return to `back`. */
+struct perl_search {
+	const struct perl *perl;
+	uint64_t op, back;
+	unsigned seen;
+	uint64_t cop;   /* the innermost statement around what was found, 0 while nothing was */
+	bool ambiguous; /* calls in different statements return to `back` */
+};
+
+static uint64_t word_of(const unsigned char *op, uint32_t offset)
+{
+	uint64_t word;
+	memcpy(&word, op + offset, sizeof(word));
+	return word;
+}
+
+static uint16_t op_bits(const struct perl *perl, const unsigned char *op)
+{
+	uint16_t bits;
+	memcpy(&bits, op + perl->layout->op_bits, sizeof(bits));
+	return bits;
+}
+
+static bool is_call(const struct perl_layout *layout, uint32_t type)
+{
+	return type == layout->op_call || type == layout->op_eval || type == layout->op_require || type == layout->op_do_file;
+}
+
+static void search_op(struct perl_search *search, uint64_t address, uint64_t cop, unsigned depth)
+{
+	const struct perl *perl = search->perl;
+	const struct perl_layout *layout = perl->layout;
+	unsigned char op[OP_BYTES];
+	if (depth == OP_DEPTH_MAX || search->seen++ == OP_MAX || !why_read(perl->process, address, op, sizeof(op)))
+		return;
+	uint32_t type = op_bits(perl, op) & layout->op_type_mask;
+	if (address == search->op || (search->back && word_of(op, layout->op_next) == search->back && is_call(layout, type))) {
+		search->ambiguous |= search->cop && search->cop != cop;
+		search->cop = cop;
+	}
+	uint64_t kid = op[layout->op_flags] & layout->op_has_kids ? word_of(op, layout->op_first) : 0;
+	while (kid && search->seen < OP_MAX && why_read(perl->process, kid, op, sizeof(op))) {
+		uint32_t bits = op_bits(perl, op);
+		if ((bits & layout->op_type_mask) == layout->op_null && word_of(op, layout->op_target) == layout->op_nextstate)
+			cop = kid;
+		uint64_t next = bits & layout->op_has_sibling ? word_of(op, layout->op_sibling) : 0;
+		search_op(search, kid, cop, depth + 1);
+		kid = next;
+	}
+}
+
+/* perl drops the statement op of a block with one statement, so that its line never becomes the current one, but leaves it
+ * in the tree of ops: between the last statement that was begun, `cop`, and the op that runs. perl's own warn and die look
+ * there (Perl_closest_cop in util.c). False where it cannot be told which of several statements it is. */
+static bool closest_cop(const struct perl *perl, uint64_t *cop, uint64_t op, uint64_t back)
+{
+	struct perl_search search = {.perl = perl, .op = op, .back = back};
+	unsigned char begun[OP_BYTES];
+	if ((!op && !back) || !why_read(perl->process, *cop, begun, sizeof(begun)) ||
+	    !(op_bits(perl, begun) & perl->layout->op_has_sibling))
+		return true;
+	search_op(&search, word_of(begun, perl->layout->op_sibling), *cop, 0);
+	if (search.cop)
+		*cop = search.cop;
+	return !search.ambiguous && search.seen < OP_MAX;
 }
 
 static bool read_place(const struct perl *perl, uint64_t cop, struct perl_place *place)
@@ -195,14 +265,18 @@ static const char *add_context(const struct perl *perl, struct perl_walk *walk, 
 	uint32_t type = context[0] & layout->type_mask;
 	char function[sizeof(walk->frames->function)] = "";
 	struct perl_place caller;
-	uint64_t cop, code;
+	uint64_t cop, code, back;
 	bool sub = type == layout->type_sub || type == layout->type_format;
 	if (!sub && type != layout->type_eval)
 		return NULL;
 	memcpy(&cop, context + layout->context_cop, sizeof(cop));
 	memcpy(&code, context + layout->context_sub, sizeof(code));
+	memcpy(&back, context + (sub ? layout->context_return : layout->context_eval_return), sizeof(back));
+	bool told = closest_cop(perl, &cop, 0, back);
 	if (!read_place(perl, cop, &caller))
 		return "a perl statement cannot be read";
+	if (!told)
+		caller.line = 0;
 	if (sub && !read_sub(perl, code, function, sizeof(function)))
 		return "the name of a perl sub cannot be read";
 	if (!sub && strcmp(caller.file, walk->place.file) == 0)
@@ -236,12 +310,16 @@ static const char *walk_stack(const struct perl *perl, struct perl_walk *walk, u
 
 static const char *perl_walk(const struct perl *perl, struct perl_walk *walk)
 {
-	uint64_t cop, stack;
+	uint64_t cop, stack, op;
 	if (!why_read_u64(perl->process, perl->interpreter + perl->layout->current_cop, &cop) ||
+	    !why_read_u64(perl->process, perl->interpreter + perl->layout->current_op, &op) ||
 	    !why_read_u64(perl->process, perl->interpreter + perl->layout->current_stack, &stack))
 		return "perl's state cannot be read";
+	bool told = closest_cop(perl, &cop, op, 0);
 	if (!read_place(perl, cop, &walk->place))
 		return "perl executes no statement";
+	if (!told)
+		walk->place.line = 0;
 	for (unsigned i = 0; stack; i++) {
 		const char *why = i < STACK_MAX ? walk_stack(perl, walk, stack) : "perl has too many stacks";
 		if (why)

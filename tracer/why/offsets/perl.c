@@ -15,6 +15,39 @@
 
 #define ROW(field, value) printf("\t\t.%s = %zu,\n", #field, (size_t)(value))
 
+/* The value, in the 16 bits behind op_targ, of a bit field set to all ones. */
+#define BITS(field, member) \
+	do { \
+		OP op; \
+		U16 bits; \
+		memset(&op, 0, sizeof(op)); \
+		op.member = ~0u; \
+		memcpy(&bits, (char *)&op.op_targ + sizeof(op.op_targ), sizeof(bits)); \
+		ROW(field, bits); \
+	} while (0)
+
+static void row_op(void)
+{
+	ROW(current_op, offsetof(PerlInterpreter, Iop));
+	ROW(context_return, offsetof(PERL_CONTEXT, cx_u.cx_blk.blk_u.blku_sub.retop));
+	ROW(context_eval_return, offsetof(PERL_CONTEXT, cx_u.cx_blk.blk_u.blku_eval.retop));
+	ROW(op_next, offsetof(OP, op_next));
+	ROW(op_sibling, offsetof(OP, op_sibparent));
+	ROW(op_target, offsetof(OP, op_targ));
+	ROW(op_bits, offsetof(OP, op_targ) + sizeof(((OP *)NULL)->op_targ));
+	BITS(op_type_mask, op_type);
+	BITS(op_has_sibling, op_moresib);
+	ROW(op_flags, offsetof(OP, op_flags));
+	ROW(op_has_kids, OPf_KIDS);
+	ROW(op_first, offsetof(UNOP, op_first));
+	ROW(op_null, OP_NULL);
+	ROW(op_nextstate, OP_NEXTSTATE);
+	ROW(op_call, OP_ENTERSUB);
+	ROW(op_eval, OP_ENTEREVAL);
+	ROW(op_require, OP_REQUIRE);
+	ROW(op_do_file, OP_DOFILE);
+}
+
 int main(void)
 {
 	printf("\t{\n");
@@ -51,6 +84,7 @@ int main(void)
 	ROW(hash_name_count, offsetof(struct xpvhv_with_aux, xhv_aux.xhv_name_count));
 	ROW(key_length, offsetof(HEK, hek_len));
 	ROW(key_bytes, offsetof(HEK, hek_key));
+	row_op();
 	printf("\t},\n");
 	return 0;
 }
