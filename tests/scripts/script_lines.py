@@ -1,0 +1,321 @@
+"""Does the verdict name the line and the function of the user's own program that made a blocked call?
+
+Every installed CPython from 3.7 on (Debian's, and those of pyenv), bash and perl run small programs in which the line that
+will be blocked carries the mark HERE. For CPython, faulthandler is a witness of its own for the whole stack.
+"""
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+
+from harness import SCRATCH, Tap, fresh, native, run, verdict, write_policy
+
+FORBIDDEN = os.path.join(SCRATCH, "forbidden")
+
+# What comes before the operation, the operation with the mark HERE, and the function that makes it: by its qualified name,
+# of which CPython knew only the last part until 3.11. The names F (the forbidden file) and P (the forbidden program) are
+# defined in front.
+PYTHON = {
+	"open at the top level": ("open(F)  # HERE", None, "read"),
+	"nested functions": ("""
+def outer():
+	def inner():
+		return [
+			1,
+			open(F)]  # HERE
+	inner()
+outer()""", "outer.<locals>.inner", "read"),
+	"lambda": ("go = (lambda:\n\topen(F))  # HERE\ngo()", "<lambda>", "read"),
+	"generator": ("def each():\n\tyield 1\n\tyield open(F)  # HERE\nfor thing in each():\n\tpass", "each", "read"),
+	"comprehension": ("def all_of():\n\treturn [name for name in [1]\n\t\tif open(F)]  # HERE\nall_of()",
+		"all_of.<locals>.<listcomp>", "read"),
+	"method": ("class Job:\n\tdef run(self):\n\t\topen(F)  # HERE\nJob().run()", "Job.run", "read"),
+	"a class made often": ("""
+class Job:
+	def __init__(self, go):
+		if go:
+			open(F)  # HERE
+for number in range(5000):
+	Job(number == 4999)""", "Job.__init__", "read"),
+	"80 decorators": ("""
+def wrapped(function):
+	def wrapper():
+		return function()
+	return wrapper
+def job():
+	open(F)  # HERE
+for number in range(80):
+	job = wrapped(job)
+job()""", "job", "read"),
+	"coroutine": ("""
+import asyncio
+async def inner():
+	open(F)  # HERE
+async def outer():
+	await inner()
+asyncio.get_event_loop_policy().new_event_loop().run_until_complete(outer())""", "inner", "read"),
+	"callback from C": ("def key(thing):\n\topen(F)  # HERE\nsorted([1, 2], key=key)", "key", "read"),
+	"names that are not ASCII": ("def größe_𐌰():\n\topen(F)  # HERE\ngröße_𐌰()", "größe_𐌰", "read"),
+	"exception handler": ("def job():\n\ttry:\n\t\t1 / 0\n\texcept ZeroDivisionError:\n\t\topen(F)  # HERE\njob()", "job", "read"),
+	"exec of text": ("def job():\n\texec(compile('\\n\\nopen(F)', '<made>', 'exec'))  # HERE\njob()", "job", "read"),
+	"library in between": ("import tokenize\ndef job():\n\ttokenize.open(F)  # HERE\njob()", "job", "read"),
+	"thread": ("import threading\ndef job():\n\topen(F)  # HERE\nt = threading.Thread(target=job)\nt.start()\nt.join()", "job", "read"),
+	"fork child": ("import os\ndef job():\n\tif os.fork() == 0:\n\t\topen(F)  # HERE\n\tos.wait()\njob()", "job", "read"),
+	"multiprocessing": ("""
+import multiprocessing
+def job(name):
+	open(name)  # HERE
+if __name__ == "__main__":
+	process = multiprocessing.get_context("fork").Process(target=job, args=(F,))
+	process.start()
+	process.join()""", "job", "read"),
+	"ctypes": ("import ctypes\ndef job():\n\tctypes.CDLL(None).open(F.encode(), 0)  # HERE\njob()", "job", "read"),
+	"import": ("import sys\nsys.path.insert(0, F.rsplit('/', 1)[0])\ndef job():\n\timport forbidden_module  # HERE\njob()", "job", "read"),
+	"socket": ("import socket\ndef job():\n\tsocket.socket().connect(('127.0.0.1', 9))  # HERE\njob()", "job", "network"),
+	"urllib": ("import urllib.request\ndef job():\n\turllib.request.urlopen('http://127.0.0.1:9/')  # HERE\njob()", "job", "network"),
+	"asyncio connect": ("""
+import asyncio
+async def job():
+	await asyncio.open_connection('127.0.0.1', 9)  # HERE
+asyncio.get_event_loop_policy().new_event_loop().run_until_complete(job())""", "job", "network"),
+	"subprocess": ("import subprocess\ndef job():\n\tsubprocess.run([P])  # HERE\njob()", "job", "execute"),
+	"system": ("import os\ndef job():\n\tos.system('true')  # HERE\njob()", "job", "execute"),
+	"spawn": ("import os\ndef job():\n\tos.posix_spawn(P, [P], {})  # HERE\njob()", "job", "execute"),
+	"exec": ("import os\ndef job():\n\tos.execv(P, [P])  # HERE\njob()", "job", "execute"),
+}
+
+# The whole stack at once, with what faulthandler says of it printed on the very line.
+WITNESS = """
+import asyncio, faulthandler, sys
+def see():
+	return faulthandler.dump_traceback(sys.stdout, all_threads=False), open(F)
+def decorated(function):
+	return lambda *rest: function(
+		*rest)
+class Thing:
+	@decorated
+	def method(self):
+		return sorted([1, 2],
+			key=lambda _: self.made())
+	def made(self):
+		return [x for x in
+			self.each()]
+	def each(self):
+		for number in range(3):
+			yield self.last() if number == 2 else 0
+	@property
+	def value(self):
+		with open("/dev/null"):
+			try:
+				see()
+			finally:
+				pass
+	def last(self):
+		return max(1,
+			2,
+			self.value)
+async def inner():
+	if True:
+		Thing().method()
+async def outer():
+	await asyncio.sleep(0)
+	await inner()
+asyncio.get_event_loop_policy().new_event_loop().run_until_complete(outer())
+"""
+
+BASH = {
+	"top level": ("true\ncat < $F # HERE", ""),
+	"function": ("f() {\n\ttrue\n\tcat < $F # HERE\n}\nf", "f"),
+	"function in a function": ("f() {\n\tcat < $F # HERE\n}\ng() {\n\ttrue\n\tf 1\n}\ng", "f"),
+	"function called main": ("main() {\n\tcat < $F # HERE\n}\nmain", "main"),
+	"subshell": ("f() {\n\t(\n\t\tcat < $F # HERE\n\t)\n}\nf", "f"),
+	"pipeline": ("f() {\n\ttrue |\n\t\tcat $F - > /dev/null < $F # HERE\n}\nf", "f"),
+	"loop": ("for x in 1 2; do\n\ttrue\n\techo $x >> $F # HERE\ndone", ""),
+	"program": ("f() {\n\ttrue\n\t$P # HERE\n}\nf", "f"),
+	"exec": ("true\nexec $P # HERE", ""),
+	"connect": ("f() {\n\techo 1 > /dev/tcp/127.0.0.1/9 # HERE\n}\nf", "f"),
+}
+
+PERL = {
+	"top level": ("my $x = 1;\nopen(my $f, '<', $F); # HERE", ""),
+	"sub": ("sub f {\n\tmy $x = 1;\n\topen(my $f, '<', $F); # HERE\n}\nf();", "main::f"),
+	"package": ("package Job;\nsub new { bless {}, shift }\nsub run {\n\topen(my $f, '<', $F); # HERE\n}\npackage main;\nJob->new->run;",
+		"Job::run"),
+	"eval block": ("sub f {\n\teval {\n\t\topen(my $f, '<', $F); # HERE\n\t};\n}\nf();", "main::f"),
+	"anonymous sub": ("my $f = sub {\n\topen(my $f, '<', $F); # HERE\n};\n$f->();", "main::__ANON__"),
+	"callback": ("sub order {\n\topen(my $f, '<', $F); # HERE\n\t0\n}\nmy @x = sort { order() } (1, 2);", "main::order"),
+	"library": ("use IO::File;\nsub f {\n\tIO::File->new($F); # HERE\n}\nf();", "main::f"),
+	"require": ("sub f {\n\trequire $F; # HERE\n}\nf();", "main::f"),
+	"fork": ("sub f {\n\tif (!fork) {\n\t\topen(my $f, '<', $F); # HERE\n\t}\n\twait;\n}\nf();", "main::f"),
+	"caller in a block of one": ("sub f {\n\tIO::File->new($F);\n}\nsub g {\n\tif ($_[0]) {\n\t\tIO::File->new($F); # HERE\n\t}\n}\n"
+		"use IO::File;\ng(1);", "main::g"),
+	"program": ("sub f {\n\tsystem($P, '1'); # HERE\n}\nf();", "main::f"),
+	"connect": ("use IO::Socket::INET;\nsub f {\n\tIO::Socket::INET->new('127.0.0.1:9'); # HERE\n}\nf();", "main::f"),
+}
+
+
+def pythons():
+	"""(path, minor) of each CPython from 3.7 on that may be run here, one of each version and Debian's."""
+	root = ""
+	if shutil.which("pyenv"):
+		root = subprocess.run(["pyenv", "root"], capture_output=True, text=True, check=False).stdout.strip()
+	paths = ["/usr/bin/python3"] + (sorted(glob.glob(f"{root}/versions/3.*/bin/python3")) if root else [])
+	found = []
+	for path in filter(lambda path: os.access(path, os.X_OK), paths):
+		code, stdout, _ = native([path, "-c", "import sys; print(sys.implementation.name, *sys.version_info[:2])"], SCRATCH)
+		name, major, minor = (stdout.decode().split() + ["", "", ""])[:3] if code == 0 else ("", "", "")
+		if name == "cpython" and major == "3" and int(minor) >= 7:
+			found.append((os.path.realpath(path), int(minor)))
+	return found
+
+
+def policy_of(folder, program):
+	"""Everything may be read and run, apart from what is forbidden; nothing is connected to."""
+	return write_policy(folder, paths={"read": ["/**"], "execute": [program, "/usr/bin/**"],
+		"deny": [f"{FORBIDDEN}/**", os.path.realpath("/bin/sh"), os.path.realpath("/bin/true")]})
+
+
+def definitions(language):
+	name, program = f"{FORBIDDEN}/forbidden_module.py", "/bin/true"
+	return {"python": f"F, P = {name!r}, {program!r}", "bash": f"F={name} P={program}",
+		"perl": f"my ($F, $P) = ('{name}', '{program}');"}[language]
+
+
+def write_program(folder, language, text):
+	"""(path, the marked line's number)"""
+	whole = f"{definitions(language)}\n{text}\n"
+	path = os.path.join(folder, {"python": "jöb.py", "bash": "job.sh", "perl": "job.pl"}[language])
+	with open(path, "w", encoding="utf-8") as file:
+		file.write(whole)
+	return path, next((at for at, line in enumerate(whole.splitlines(), 1) if "HERE" in line), None)
+
+
+def own_frame(failure):
+	return next((frame for frame in failure.get("script") or [] if frame["own_code"]), {})
+
+
+def blocked(folder, command, **settings):
+	"""(first failure, what the run printed). The readers have two milliseconds of time on the clock, which a busy machine may
+	take away: then, and only then, it is run again."""
+	for _ in range(5):
+		done = run(folder, command, policy_of(folder, command[0]), **settings)
+		failure = verdict(folder)["first_failure"] or {}
+		if "took too long" not in (failure.get("script_missing") or ""):
+			break
+		if settings.get("stdin"):
+			settings["stdin"].seek(0)
+	return failure, done
+
+
+def check(tap, name, folder, command, expected, rule, **settings):
+	"""`expected`: (file, line, function) of the innermost frame of the user's own code."""
+	failure, (code, stdout, stderr) = blocked(folder, command, **settings)
+	frame = own_frame(failure)
+	actual = (frame.get("file"), frame.get("line"), frame.get("function"), failure.get("rule"))
+	tap.equal(name, actual, (*expected, f"policy_blocked_{rule}"), f"exit {code}", f"script {failure.get('script')}",
+		f"missing {failure.get('script_missing')}", f"operation {failure.get('operation')}", stdout[-500:], stderr[-500:])
+
+
+def function_of(qualified, minor):
+	if qualified and minor >= 12 and qualified.endswith(".<listcomp>"):
+		qualified = qualified.rsplit(".<locals>", 1)[0]  # PEP 709: no function of its own any more
+	return qualified.rsplit(".", 1)[-1] if qualified and minor < 11 else qualified
+
+
+def python_programs(tap, python, minor):
+	for name, (text, function, rule) in PYTHON.items():
+		title = f"python 3.{minor}: {name}"
+		if name == "spawn" and minor < 8:
+			tap.skip(title, "os.posix_spawn came with 3.8")
+			continue
+		if name == "ctypes" and native([python, "-c", "import ctypes"], SCRATCH)[0] != 0:
+			tap.skip(title, "this build has no ctypes")
+			continue
+		folder = fresh("python")
+		path, line = write_program(folder, "python", text)
+		file, expected_line = ("<made>", 3) if name == "exec of text" else (path, line)
+		function = None if name == "exec of text" else function
+		check(tap, title, folder, [python, path], (file, expected_line, function_of(function, minor)), rule)
+
+
+def python_ways(tap, python, minor):
+	"""A program that is no file: -c, -m, standard input."""
+	source = f"{definitions('python')}\ndef job():\n\topen(F)\njob()\n"
+	folder = fresh("python")
+	check(tap, f"python 3.{minor}: -c", folder, [python, "-c", source], ("<string>", 3, "job"), "read")
+	with open(os.path.join(folder, "module.py"), "w", encoding="utf-8") as file:
+		file.write(source)
+	check(tap, f"python 3.{minor}: -m", folder, [python, "-B", "-m", "module"], (os.path.join(folder, "module.py"), 3, "job"), "read")
+	with open(os.path.join(folder, "module.py"), "rb") as file:
+		check(tap, f"python 3.{minor}: standard input", folder, [python, "-"], ("<stdin>", 3, "job"), "read", stdin=file)
+
+
+def python_witness(tap, python, minor):
+	folder = fresh("python")
+	path, _ = write_program(folder, "python", WITNESS)
+	failure, (_, stdout, stderr) = blocked(folder, [python, "-X", "utf8", path])
+	witnessed = re.findall(r'File "(.*)", line (\d+) in (\S+)', stdout.decode(errors="replace"))
+	frames = failure.get("script") or []
+	seen = [(frame["file"], str(frame["line"]), (frame["function"] or "<module>").rsplit(".", 1)[-1]) for frame in frames]
+	# faulthandler writes what is not ASCII as \xNN.
+	plain = [(file.encode("ascii", "backslashreplace").decode(), line, function) for file, line, function in seen]
+	tap.ok(f"python 3.{minor}: faulthandler sees the same {len(plain)} frames", plain == witnessed and len(plain) > 10,
+		*(f"{left} {right}" for left, right in zip(plain, witnessed)), len(plain), len(witnessed), stderr[-500:])
+
+
+def shell_programs(tap, language, program, programs):
+	for name, (text, function) in programs.items():
+		folder = fresh(language)
+		path, line = write_program(folder, language, text)
+		rule = {"connect": "network", "program": "execute", "exec": "execute", "loop": "write"}.get(name, "read")
+		check(tap, f"{language}: {name}", folder, [program, path], (path, line, function or None), rule)
+
+
+def bash_calls(tap):
+	"""Callers across a sourced file; -c; standard input."""
+	folder = fresh("bash")
+	with open(os.path.join(folder, "library.sh"), "w", encoding="utf-8") as file:
+		file.write("inner() {\n\ttrue\n\tcat < $F\n}\n")
+	path, _ = write_program(folder, "bash", f". {folder}/library.sh\nouter() {{\n\tinner\n}}\n\nouter")
+	frames = blocked(folder, ["/bin/bash", path])[0].get("script") or []
+	tap.equal("bash: a sourced function and its callers", [(frame["function"], frame["file"], frame["line"]) for frame in frames],
+		[("inner", f"{folder}/library.sh", 3), ("outer", path, 4), (None, path, 7)])
+	source = f"{definitions('bash')}\ntrue\ncat < $F\n"
+	check(tap, "bash: -c", folder, ["/bin/bash", "-c", source], ("-c", 3, None), "read")
+	with open(os.path.join(folder, "input"), "w+", encoding="utf-8") as file:
+		file.write(source)
+		file.flush()
+		file.seek(0)
+		check(tap, "bash: standard input", folder, ["/bin/bash"], ("standard input", 3, None), "read", stdin=file)
+
+
+def perl_calls(tap):
+	folder = fresh("perl")
+	path, _ = write_program(folder, "perl", "sub f {\n\topen(my $f, '<', $F);\n}\nif ($F) {\n\teval '\n\nf()';\n}\n")
+	frames = blocked(folder, ["/usr/bin/perl", path])[0].get("script") or []
+	tap.equal("perl: evaluated text and its callers", [(frame["function"], frame["file"], frame["line"]) for frame in frames],
+		[("main::f", path, 3), (None, "(eval 1)", 3), (None, path, 6)])
+	check(tap, "perl: -e", folder, ["/usr/bin/perl", "-e", f"{definitions('perl')}\nopen(my $f, '<', $F);"], ("-e", 2, None), "read")
+
+
+def main():
+	tap = Tap()
+	os.makedirs(FORBIDDEN, exist_ok=True)
+	with open(f"{FORBIDDEN}/forbidden_module.py", "w", encoding="utf-8") as file:
+		file.write("1\n")
+	for python, minor in pythons():
+		python_programs(tap, python, minor)
+		python_ways(tap, python, minor)
+		python_witness(tap, python, minor)
+	if os.path.exists("/bin/bash"):
+		shell_programs(tap, "bash", "/bin/bash", BASH)
+		bash_calls(tap)
+	if os.path.exists("/usr/bin/perl"):
+		shell_programs(tap, "perl", "/usr/bin/perl", PERL)
+		perl_calls(tap)
+	tap.end()
+
+
+main()
