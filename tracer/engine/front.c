@@ -229,17 +229,19 @@ static void take_terminal(pid_t group)
 /* Stops bailiff as the shell expects of a job, and goes on with the target when the shell continues it. */
 static void suspend_with_target(struct front *front)
 {
-	pid_t target = atomic_load(&front->shared->main_pid);
+	/* Before there is a target, and after its end when the number may be somebody else's, only bailiff itself stops. */
+	pid_t target = front->main_ended ? 0 : atomic_load(&front->shared->main_pid);
 	uint64_t before = clock_now_ns();
 	if (front->terminal)
 		take_terminal(getpgrp());
-	else
+	else if (target > 0)
 		kill(-target, SIGSTOP);
 	raise(SIGSTOP);
 	front->suspended_ns += clock_now_ns() - before;
-	if (front->terminal && tcgetpgrp(STDIN_FILENO) == getpgrp())
+	if (target > 0 && front->terminal && tcgetpgrp(STDIN_FILENO) == getpgrp())
 		take_terminal(target);
-	kill(-target, SIGCONT);
+	if (target > 0)
+		kill(-target, SIGCONT);
 }
 
 /* ---- messages and signals ----------------------------------------------------------------------------------------- */

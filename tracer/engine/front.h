@@ -18,7 +18,6 @@ struct front {
 	pid_t tracer;
 	int socket;          /* to the tracer */
 	int signals;         /* signalfd */
-	sigset_t old_mask;
 
 	struct relay relays[FRONT_STREAMS];
 	size_t relay_count;  /* 1 where standard output and error are one file */

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/hash.h"
 #include "base/text.h"
+#include "engine/held.h"
 #include "engine/pin.h"
 
 #include <elf.h>
@@ -47,18 +48,27 @@ struct program {
 	bool unreadable; /* it could be executed, but not read */
 };
 
-/* Opens the object for a look inside. First O_PATH: a FIFO or a lease must not hang the supervisor. */
-static int program_open(const struct subject *subject, struct program *program)
+/* A program named by a descriptor is held before it is decided: with the number opened once more after the decision, a thread
+ * that put another file under it had that one executed in every second run of 100 tries. -1 where it has a name. */
+static int program_hold(struct subject *subject)
 {
 	const struct resolved *resolved = &subject->resolved;
+	if (!resolved->by_descriptor || !resolved->holder || resolved->objected)
+		return -1;
+	int held = held_take(resolved->holder, resolved->descriptor, 0);
+	if (held >= 0)
+		resolve_held(held, &subject->resolved);
+	else
+		subject->resolved.error = -held;
+	return held;
+}
+
+/* Opens the object for a look inside. First O_PATH: a FIFO or a lease must not hang the supervisor. */
+static int program_open(const struct subject *subject, int held, struct program *program)
+{
 	char path[32];
-	auto_fd int object = -1;
-	if (resolved->by_descriptor && resolved->holder) {
-		snprintf(path, sizeof(path), "fd/%d", resolved->descriptor);
-		object = proc_open(resolved->holder, path, O_PATH);
-	} else {
-		object = resolve_open(resolved->path, false);
-	}
+	auto_fd int named = held < 0 ? resolve_open(subject->resolved.path, false) : -1;
+	int object = held < 0 ? named : held;
 	if (object < 0)
 		return object;
 	if (fstat(object, &program->status) != 0)
@@ -236,6 +246,7 @@ static struct resume exec_program(struct stop *stop, struct subject *subject, st
 	struct resume resume = resume_run();
 	next[0] = '\0';
 	subject->operation.access = ACCESS_EXECUTE;
+	auto_fd int held = program_hold(subject);
 	if (subject->resolved.error && !subject->resolved.objected)
 		return subject_walk_error(stop, subject, ACCESS_EXECUTE);
 	if (!chain_add(chain, subject))
@@ -244,7 +255,7 @@ static struct resume exec_program(struct stop *stop, struct subject *subject, st
 		return resume;
 
 	struct program program = { .fd = -1 };
-	int failed = program_open(subject, &program);
+	int failed = program_open(subject, held, &program);
 	auto_fd int fd = program.fd;
 	if (failed)
 		return program.unreadable ? unreadable(stop, subject) : exec_error(stop, subject, -failed);

@@ -255,8 +255,10 @@ static struct resume decide_and_pin(struct stop *stop, unsigned flags)
 		return subject_walk_error(stop, &subject, ACCESS_STAT);
 	if (!subject_allowed(stop, &subject, ACCESS_STAT, &resume))
 		return resume;
-	/* The object behind a descriptor has no path that could be pinned; its name is the descriptor's own. */
-	const char *path = subject.resolved.by_descriptor ? subject.given : subject.resolved.path;
+	/* What lies behind a descriptor is named by its own path, not by a number that may soon mean another folder. */
+	const char *path = subject.resolved.path;
+	if (subject.resolved.unnamed || subject.resolved.deleted)
+		return resume_answer(-ENOENT);
 	resume = pin_address_argument(stop, roles->path - 1u, path, strlen(path) + 1);
 	resume.settle = true;
 	return resume;

@@ -450,11 +450,14 @@ struct resume handle_socket(struct stop *stop)
 	enum { TYPE_MASK = 0xf };
 	int family = (int)stop->call.args[0], type = (int)stop->call.args[1] & TYPE_MASK, protocol = (int)stop->call.args[2];
 	char target[96];
-	if (family == AF_UNIX || (family == AF_NETLINK && protocol == NETLINK_ROUTE))
+	/* UDP-Lite and multipath TCP use the same addresses, and are judged as UDP and TCP. */
+	bool internet = family == AF_INET || family == AF_INET6;
+	if (family == AF_UNIX || (family == AF_NETLINK && protocol == NETLINK_ROUTE) ||
+	    (internet && ((type == SOCK_DGRAM && protocol == IPPROTO_UDPLITE) || (type == SOCK_STREAM && protocol == IPPROTO_MPTCP))))
 		return resume_run();
 	snprintf(target, sizeof(target), "family %d, type %d, protocol %d", family, type, protocol);
 	struct operation operation = { .access_text = stop->row->name, .target = target, .list = LIST_COUNT };
-	if (family == AF_INET || family == AF_INET6)
+	if (internet)
 		return report_refused_quietly(stop, &operation, type == SOCK_RAW || type == SOCK_PACKET ? EPERM : EPROTONOSUPPORT,
 					      "only TCP and UDP are open to a run");
 	return report_refused_quietly(stop, &operation, EAFNOSUPPORT, "only IPv4, IPv6 and unix sockets are open to a run");

@@ -204,6 +204,17 @@ static struct resume signal_thread(struct stop *stop, pid_t tid)
 	return blocked_signal(stop, target);
 }
 
+/* An open /proc/PID names a process as well (pidfd_send_signal(2)). */
+static pid_t folder_process(const struct task *task, int descriptor)
+{
+	char entry[32], target[64];
+	int pid, end = 0;
+	snprintf(entry, sizeof(entry), "fd/%d", descriptor);
+	if (proc_read_link(task->tid, entry, target, sizeof(target)) < 0 || sscanf(target, "/proc/%d%n", &pid, &end) != 1 || target[end])
+		return 0;
+	return pid;
+}
+
 /* Whom a pidfd means: the "Pid:" line of its fdinfo, 0 where there is none, and whether it is a thread's (PIDFD_THREAD). */
 static pid_t pidfd_owner(const struct task *task, int descriptor, bool *thread)
 {
@@ -216,7 +227,7 @@ static pid_t pidfd_owner(const struct task *task, int descriptor, bool *thread)
 	text[length] = '\0';
 	const char *line = strstr(text, "\nPid:"), *flags_line = strstr(text, "\nflags:");
 	*thread = flags_line && sscanf(flags_line, "\nflags: %o", &flags) == 1 && flags & O_EXCL;
-	return line ? (pid_t)strtol(line + 5, NULL, 10) : 0;
+	return line ? (pid_t)strtol(line + 5, NULL, 10) : folder_process(task, descriptor);
 }
 
 /* The call goes on by number. Another thread may put the pidfd of somebody outside under the descriptor's number meanwhile,

@@ -106,11 +106,9 @@ int identity_assume(struct supervisor *supervisor, struct task *task)
 	if (!supervisor->root)
 		return 0;
 	if (!task->identity_valid) {
-		struct proc_status status;
-		int failed = proc_read_status(task->tid, &status);
+		int failed = proc_read_identity(task->tid, &task->identity);
 		if (failed)
 			return failed;
-		task->identity = status.identity;
 		task->identity_valid = true;
 	}
 	return same_identity(&supervisor->assumed, &task->identity) ? 0 : switch_to(supervisor, &task->identity);

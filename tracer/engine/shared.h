@@ -24,7 +24,6 @@ struct shared {
 	/* tracer -> front */
 	atomic_int ending;       /* the tracer is killing the tree */
 	atomic_int main_pid;
-	atomic_int main_ended;
 	atomic_uint live_processes;
 	atomic_ullong stops;
 

@@ -93,7 +93,7 @@ enum transport socket_transport(const struct socket_facts *facts)
 {
 	if (facts->known && facts->type == SOCK_STREAM && (facts->protocol == IPPROTO_TCP || facts->protocol == MPTCP))
 		return TRANSPORT_TCP;
-	if (facts->known && facts->type == SOCK_DGRAM && facts->protocol == IPPROTO_UDP)
+	if (facts->known && facts->type == SOCK_DGRAM && (facts->protocol == IPPROTO_UDP || facts->protocol == IPPROTO_UDPLITE))
 		return TRANSPORT_UDP;
 	return TRANSPORT_ANY;
 }

@@ -357,7 +357,6 @@ static void on_main_end(struct supervisor *supervisor, const struct wait_event *
 		if (event->kind == WAIT_KILLED || event->status != 0)
 			limit_blame_refusal(supervisor);
 	}
-	atomic_store(&supervisor->shared->main_ended, 1);
 	tell_front(supervisor, MESSAGE_MAIN_ENDED);
 }
 

@@ -88,6 +88,16 @@ static const char *seize_advice(int number)
 			       : "";
 }
 
+/* Waits for the child's word that it may be seized. Front's wake-up is no answer: a run that is over already ends as one. */
+static bool is_ready(int socket)
+{
+	char byte;
+	ssize_t count;
+	while ((count = recv(socket, &byte, 1, MSG_PEEK)) < 0 && errno == EINTR)
+		;
+	return count == 1 && byte == 'R' && recv(socket, &byte, 1, 0) == 1;
+}
+
 /* From the fork to the go byte. 0, or -errno with the record's error set. */
 static int start_child(struct supervisor *supervisor, const struct launch *launch, const struct filter *filter)
 {
@@ -107,14 +117,8 @@ static int start_child(struct supervisor *supervisor, const struct launch *launc
 	supervisor->main_tid = pid;
 	atomic_store(&supervisor->shared->main_pid, pid);
 
-	char byte = 'G';
-	int failed = 0;
-	if (recv(pair[0], &byte, 1, MSG_PEEK) == 1 && byte == 'R') {
-		recv(pair[0], &byte, 1, 0);
-		failed = control_seize(pid);
-	} else {
-		failed = -EPROTO; /* a report lies in the socket, or the child is gone */
-	}
+	/* Otherwise a report lies in the socket, or the child is gone. */
+	int failed = is_ready(pair[0]) ? control_seize(pid) : -EPROTO;
 	if (failed && failed != -EPROTO)
 		record_error(record, "ptrace", -failed, "cannot trace the target: %s%s", strerror(-failed), seize_advice(-failed));
 	if (failed == -EPROTO)
@@ -147,8 +151,9 @@ static int prepare(struct supervisor *supervisor, const struct supervise_start *
 	struct error error = { .number = 0 };
 	supervisor->page = page_new();
 	if (!supervisor->page || getrandom(&supervisor->injector.nonce, sizeof(uint64_t), 0) != sizeof(uint64_t)) {
-		record_error(supervisor->record, "pin", errno, "cannot make the sealed page: %s", strerror(errno));
-		return errno ? -errno : -EIO;
+		int number = errno ? errno : EIO;
+		record_error(supervisor->record, "pin", number, "cannot make the sealed page: %s", strerror(number));
+		return -number;
 	}
 	struct filter_needs needs = { .metadata = policy_inspects_metadata(supervisor->policy), .identity = supervisor->root,
 				      .nonce = supervisor->injector.nonce };
@@ -164,7 +169,7 @@ int supervise(void *data)
 {
 	const struct supervise_start *start = data;
 	struct supervisor *supervisor = memory_zeroed(1, sizeof(*supervisor));
-	struct filter filter;
+	struct filter filter = { .gate.len = 0 };
 	set_signals();
 	close_front_descriptors(start);
 	supervisor_init(supervisor, start);
@@ -177,9 +182,10 @@ int supervise(void *data)
 		failed = drop_own_capabilities();
 	if (!failed)
 		failed = identity_begin(supervisor);
-	if (failed)
+	bool told = record_first(supervisor->record) || supervisor->record->interrupted_signal;
+	if (failed && !told)
 		record_error(supervisor->record, "supervise", -failed, "cannot begin to supervise: %s", strerror(-failed));
-	else
+	if (!failed)
 		supervise_until_empty(supervisor);
 	tasks_free(supervisor->tasks);
 	page_free(supervisor->page);

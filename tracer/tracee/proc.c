@@ -11,7 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { PROC_NAME_BYTES = 96, STATUS_BYTES = 8192 };
+enum { PROC_NAME_BYTES = 96, STATUS_BYTES = 32768 };
 
 static void proc_name(char name[static PROC_NAME_BYTES], pid_t tid, const char *entry)
 {
@@ -101,15 +101,9 @@ static int read_groups(const char *text, struct proc_identity *identity)
 	return 0;
 }
 
-int proc_read_status(pid_t tid, struct proc_status *status)
+static int parse_status(const char *text, struct proc_status *status)
 {
 	enum { FS_COLUMN = 3 }; /* real, effective, saved, file system */
-	char text[STATUS_BYTES + 1];
-	ssize_t length = proc_read_file(tid, "status", text, STATUS_BYTES);
-	if (length < 0)
-		return (int)length;
-	text[length] = '\0';
-
 	status->tgid = (pid_t)status_number(text, "Tgid", 10, 0);
 	status->ppid = (pid_t)status_number(text, "PPid", 10, 0);
 	status->tracer = (pid_t)status_number(text, "TracerPid", 10, 0);
@@ -120,7 +114,36 @@ int proc_read_status(pid_t tid, struct proc_status *status)
 	if (!capabilities || status->tgid <= 0)
 		return -EPROTO;
 	status->identity.effective_capabilities = strtoull(capabilities, NULL, 16);
-	return read_groups(text, &status->identity);
+	status->identity.group_count = 0;
+	return 0;
+}
+
+/* A long list of groups makes it a long file. */
+static int read_status_text(pid_t tid, char text[static STATUS_BYTES + 1])
+{
+	ssize_t length = proc_read_file(tid, "status", text, STATUS_BYTES);
+	text[length > 0 ? length : 0] = '\0';
+	return length < 0 ? (int)length : 0;
+}
+
+int proc_read_status(pid_t tid, struct proc_status *status)
+{
+	char text[STATUS_BYTES + 1];
+	int failed = read_status_text(tid, text);
+	return failed ? failed : parse_status(text, status);
+}
+
+int proc_read_identity(pid_t tid, struct proc_identity *identity)
+{
+	char text[STATUS_BYTES + 1];
+	struct proc_status status;
+	int failed = read_status_text(tid, text);
+	if (!failed)
+		failed = parse_status(text, &status);
+	if (failed)
+		return failed;
+	*identity = status.identity;
+	return read_groups(text, identity);
 }
 
 /* The name in parentheses may hold anything: the state stands behind the last one. */

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { PROC_GROUPS_MAX = 64 };
+enum { PROC_GROUPS_MAX = 256 };
 
 /* Credentials as far as the file system is concerned. */
 struct proc_identity {
@@ -24,8 +24,11 @@ struct proc_status {
 	struct proc_identity identity;
 };
 
-/* 0 or -errno. */
+/* 0 or -errno. All but the groups. */
 int proc_read_status(pid_t tid, struct proc_status *status);
+
+/* The identity with its groups: 0 or -errno, -E2BIG for more than PROC_GROUPS_MAX. */
+int proc_read_identity(pid_t tid, struct proc_identity *identity);
 
 /* The thread's state letter, as /proc/TID/stat has it (R, S, D, t, …). 0 or -errno. */
 int proc_read_state(pid_t tid, char *state);

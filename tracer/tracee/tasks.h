@@ -53,7 +53,6 @@ struct task {
 	pid_t tid;
 	struct process *process;
 	bool launching;        /* has not executed the target yet: it runs our own code */
-	bool stop_expected;    /* new: its first trap is the attach stop */
 	bool exiting;          /* announced its end */
 	enum task_cloning cloning;
 	bool identity_valid;   /* identity below is current */
