@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/xattr.h>
+#include <time.h>
 #include <unistd.h>
 #include <utime.h>
 
@@ -159,6 +160,21 @@ static bool exceeds_file_size_limit(const struct stop *stop, off_t length)
 	return limit.rlim_cur != RLIM_INFINITY && (rlim_t)length > limit.rlim_cur;
 }
 
+/* A lease that somebody in the tree holds on the file would keep us in the kernel for as long as 45 seconds, and with us the
+ * one who has to give it up: we come back after a moment, and the caller may try again. */
+static int truncate_soon(const char *path, off_t length)
+{
+	enum { MOST_MS = 50 };
+	struct sigevent event = { .sigev_notify = SIGEV_SIGNAL, .sigev_signo = SIGUSR1 }; /* its handler does nothing */
+	const struct itimerspec again = { { .tv_nsec = MOST_MS * 1000000L }, { .tv_nsec = MOST_MS * 1000000L } };
+	timer_t timer;
+	if (timer_create(CLOCK_MONOTONIC, &event, &timer) != 0)
+		return -errno;
+	int result = timer_settime(timer, 0, &again, NULL) == 0 && truncate(path, length) == 0 ? 0 : -errno;
+	timer_delete(timer);
+	return result == -EINTR ? -EAGAIN : result;
+}
+
 struct resume handle_truncate(struct stop *stop)
 {
 	off_t length = (off_t)stop->call.args[1];
@@ -174,7 +190,7 @@ struct resume handle_truncate(struct stop *stop)
 		syscall(SYS_tgkill, stop->task->process->tgid, stop->task->tid, SIGXFSZ);
 		return resume_answer(-EFBIG);
 	}
-	return resume_result(truncate(object.path, length));
+	return resume_answer(truncate_soon(object.path, length));
 }
 
 /* ---- extended attributes ------------------------------------------------------------------------------------------ */

@@ -189,6 +189,15 @@ static struct resume open_script(struct stop *stop, struct subject *subject, con
 	return script_is_bound(stop, subject, object, &resume) ? open_held(object, request) : resume;
 }
 
+/* O_CREAT on a folder is refused by the kernel, and what is pinned for an existing object has lost that flag. */
+static bool creates_folder(const struct subject *subject, uint64_t flags, struct resume *resume)
+{
+	struct stat status;
+	bool creates = flags & O_CREAT && !(flags & O_PATH) && (flags & O_TMPFILE) != O_TMPFILE;
+	*resume = resume_answer(flags & O_DIRECTORY ? -EINVAL : -EISDIR);
+	return creates && lstat(subject->resolved.path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
 static struct resume open_existing(struct stop *stop, struct subject *subject, const struct open_request *request, unsigned access)
 {
 	struct resume resume;
@@ -203,7 +212,7 @@ static struct resume open_existing(struct stop *stop, struct subject *subject, c
 		subject->operation.access = access;
 		return refuse_terminal(stop, subject);
 	}
-	if (!subject_allowed(stop, subject, access, &resume))
+	if (!subject_allowed(stop, subject, access, &resume) || creates_folder(subject, flags, &resume))
 		return resume;
 	if (script_is_awaited(stop, subject->resolved.path))
 		return open_script(stop, subject, request);

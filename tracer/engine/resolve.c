@@ -209,6 +209,8 @@ bool resolve_as_written(struct supervisor *supervisor, struct task *task, int di
 	if (*name == '\0' || supervisor->hides || strstr(name, "..") || (name[0] != '/' && base_path(task, dirfd, joined) != 0))
 		return false;
 	reset(resolved, name);
+	if (resolved->dot_last)
+		return false; /* "file/." is ENOTDIR: without its end the name would open the file */
 	size_t base = strlen(joined);
 	snprintf(joined + base, sizeof(joined) - base, "%s%s", base ? "/" : "", name);
 	return clean(joined, resolved->path) && !is_below_proc(resolved->path) && !begins_with_link(supervisor, resolved->path);
