@@ -260,6 +260,7 @@ static int run_session(struct session *session)
 	};
 	if (engine_run(&plan, session->record, &session->capture, &error) < 0)
 		record_error(session->record, "launch", error.number, "%s", error.message);
+	why_judge_source(session->record, session->policy, session->run_cwd);
 	for (size_t i = 0; i < plan.keep_fd_count; i++)
 		record_note(session->record, "descriptor %d was kept open for the run (--fd)", plan.keep_fds[i]);
 	remove_workspace(session);

@@ -171,6 +171,9 @@ struct record_explanation {
 	int64_t captured_ns;      /* CLOCK_REALTIME: a source file that changed later does not show what ran */
 	uint32_t script_count;
 	struct record_script_frame script[RECORD_SCRIPT_FRAME_MAX]; /* innermost first */
+	char cwd[RECORD_PATH_BYTES + 1];         /* of the process: what a relative file is relative to; "" unknown */
+	char source_path[RECORD_PATH_BYTES + 1]; /* canonical path of the file whose line was read, "" for none */
+	uint32_t source_frame;                   /* index in `script` of the frame that has the line */
 	char script_missing[200]; /* why there are no (more) script frames, "" where that is no loss */
 	uint32_t snapshot_count;  /* the thread itself, then a parent that waits for it in vfork */
 	struct record_snapshot snapshots[RECORD_SNAPSHOT_MAX];

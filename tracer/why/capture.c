@@ -173,6 +173,8 @@ void capture(pid_t tid, pid_t parent, struct record_explanation *explanation)
 {
 	struct timespec now;
 	clock_gettime(CLOCK_REALTIME, &now);
+	if (proc_read_link(tid, "cwd", explanation->cwd, sizeof(explanation->cwd)) < 0)
+		explanation->cwd[0] = '\0';
 	snapshots(tid, parent, explanation);
 	/* Until it executes, a vfork child shares its parent's memory, and its thread register too: its own frames are those
 	 * of the parent. Where an interpreter's runtime was left behind in another memory, there are none in the parent's. */

@@ -57,8 +57,9 @@ static int above_places(int fd)
 
 static int make_input(const struct record_explanation *explanation)
 {
-	const struct { uint32_t magic, count; } head = { UNWIND_MAGIC, explanation->snapshot_count };
+	struct unwind_head head = { .magic = UNWIND_MAGIC, .snapshot_count = explanation->snapshot_count };
 	_Static_assert(sizeof(head) == offsetof(struct unwind_input, snapshots), "the head is what stands before the snapshots");
+	source_request_fill(explanation, &head.source);
 	auto_fd int fd = memfd_create("bailiff-unwind", MFD_CLOEXEC);
 	if (fd < 0 || !write_whole(fd, &head, sizeof(head)) ||
 	    !write_whole(fd, explanation->snapshots, explanation->snapshot_count * sizeof(explanation->snapshots[0])))
@@ -151,6 +152,19 @@ static void take_end(struct incoming *incoming, struct record_explanation *expla
 	take_text(explanation->stack_missing, sizeof(explanation->stack_missing), message->missing);
 }
 
+/* The frame is the one that was asked about, whatever the helper says. */
+static void take_source(const struct incoming *incoming, struct record_explanation *explanation)
+{
+	struct source_request request;
+	source_request_fill(explanation, &request);
+	struct record_script_frame *frame = &explanation->script[request.frame];
+	if (request.path[0] == '\0')
+		return;
+	take_text(explanation->source_path, sizeof(incoming->message.module), incoming->message.module);
+	take_text(frame->source, sizeof(frame->source), incoming->message.function);
+	explanation->source_frame = request.frame;
+}
+
 static void take_message(struct incoming *incoming, struct record_explanation *explanation)
 {
 	const struct unwind_message *message = &incoming->message;
@@ -159,6 +173,8 @@ static void take_message(struct incoming *incoming, struct record_explanation *e
 		take_frame(incoming);
 	else if (message->magic == UNWIND_MAGIC && message->kind == UNWIND_END)
 		take_end(incoming, explanation);
+	else if (message->magic == UNWIND_MAGIC && message->kind == UNWIND_SOURCE)
+		take_source(incoming, explanation);
 	else
 		incoming->broken = true;
 }

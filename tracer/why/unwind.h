@@ -10,16 +10,23 @@
 
 #include "verdict/record.h"
 #include "why/image.h"
+#include "why/source.h"
 
 enum { UNWIND_INPUT_FD = 3, UNWIND_OUTPUT_FD = 4, UNWIND_MAGIC = 0x6261696c };
 
-struct unwind_input {
+struct unwind_head {
 	uint32_t magic, snapshot_count;
+	struct source_request source;
+};
+
+struct unwind_input {
+	struct unwind_head head;
 	struct record_snapshot snapshots[RECORD_SNAPSHOT_MAX];
 };
 
-/* A stack is sent as UNWIND_FRAME in order from 0 on, then UNWIND_END with their number. Every later one says more. */
-enum unwind_kind { UNWIND_FRAME = 1, UNWIND_END };
+/* A stack is sent as UNWIND_FRAME in order from 0 on, then UNWIND_END with their number. Every later one says more.
+ * UNWIND_SOURCE comes before, at most once: the text in `function`, the file's canonical path in `module`. */
+enum unwind_kind { UNWIND_FRAME = 1, UNWIND_END, UNWIND_SOURCE };
 
 struct unwind_message {
 	uint32_t magic, kind;

@@ -62,10 +62,13 @@ static const struct unwind_input *map_input(void)
 	    status.st_size > (off_t)sizeof(struct unwind_input))
 		return NULL;
 	const struct unwind_input *input = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, UNWIND_INPUT_FD, 0);
-	if (input == MAP_FAILED || input->magic != UNWIND_MAGIC || input->snapshot_count < 1 ||
-	    input->snapshot_count > RECORD_SNAPSHOT_MAX || status.st_size < (off_t)input_bytes(input->snapshot_count))
+	if (input == MAP_FAILED || input->head.magic != UNWIND_MAGIC || input->head.snapshot_count < 1 ||
+	    input->head.snapshot_count > RECORD_SNAPSHOT_MAX || status.st_size < (off_t)input_bytes(input->head.snapshot_count))
 		return NULL;
-	for (uint32_t i = 0; i < input->snapshot_count; i++) {
+	if (!memchr(input->head.source.path, '\0', sizeof(input->head.source.path)) ||
+	    !memchr(input->head.source.cwd, '\0', sizeof(input->head.source.cwd)))
+		return NULL;
+	for (uint32_t i = 0; i < input->head.snapshot_count; i++) {
 		const struct record_snapshot *snapshot = &input->snapshots[i];
 		if (snapshot->registers_length != sizeof(struct user_regs_struct) ||
 		    snapshot->stack_length > RECORD_SNAPSHOT_STACK_BYTES || snapshot->maps_length > RECORD_SNAPSHOT_MAPS_BYTES)
@@ -119,6 +122,17 @@ static bool send_answer(const struct answer *answer)
 	text_copy(end.source, sizeof(end.source), answer->source);
 	text_copy(end.missing, sizeof(end.missing), answer->missing);
 	return send_message(&end);
+}
+
+static void answer_source(const struct source_request *request)
+{
+	struct source_line line;
+	struct unwind_message message = { .magic = UNWIND_MAGIC, .kind = UNWIND_SOURCE };
+	_Static_assert(sizeof(line.text) == sizeof(message.function), "the text fits");
+	if (!source_read(request, &line) || !text_copy(message.module, sizeof(message.module), line.path))
+		return;
+	memcpy(message.function, line.text, sizeof(message.function));
+	send_message(&message);
 }
 
 /* ---- frames ------------------------------------------------------------------------------------------------------- */
@@ -235,8 +249,9 @@ int why_unwind_main(void)
 	if (!input)
 		return 1;
 	struct answer *answer = memory_zeroed(1, sizeof(*answer));
+	answer_source(&input->head.source);
 	unwind_snapshot(&input->snapshots[0], answer, false);
-	if (input->snapshot_count > 1 && !share_a_stack(input))
+	if (input->head.snapshot_count > 1 && !share_a_stack(input))
 		unwind_snapshot(&input->snapshots[1], answer, true);
 	free(answer);
 	return 0;

@@ -10,7 +10,13 @@
 
 #include "engine/explainer.h"
 
+#include "policy/policy.h"
+
 extern const struct explainer why_explainer;
+
+/* After complete(): takes the source line back out of the record where the policy does not let the target read its file. A
+ * record goes into a verdict only behind this. */
+void why_judge_source(struct run_record *record, const struct policy *policy, const char *run_cwd);
 
 /* The helper: `bailiff --internal-unwind`, started by complete(). Reads snapshots from descriptor 3, writes frames to
  * descriptor 4. Returns an exit status. */
