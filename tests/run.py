@@ -5,7 +5,8 @@
 
 Without a GROUP all of them run. The last line is "N passed, N failed"; the exit status is 0 only when nothing failed and
 something passed. build/check.tap holds every result. Started as root, cases and scripts run twice: as root and as an
-ordinary user. BAILIFF_TEST_NO_SKIP=1 turns a skipped test into a failure.
+ordinary user. BAILIFF_TEST_NO_SKIP=1 turns a skipped test into a failure; BAILIFF_TEST_LANDLOCK=off is passed to
+every run.
 """
 
 import argparse
@@ -28,6 +29,7 @@ FUZZ_INPUTS = os.environ.get("BAILIFF_TEST_FUZZ_INPUTS", "20000")
 SANITIZE = "-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer -U_FORTIFY_SOURCE"
 ASAN = {"ASAN_OPTIONS": "abort_on_error=1:detect_leaks=0:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1"}
 SANITIZED_CASES = 40
+LANDLOCK_OFF_CASES = 120
 # Leaks are the sanitizers' to find: a forked child that ends at once would be blamed for what its parent still holds.
 VALGRIND = ["valgrind", "-q", "--error-exitcode=99", "--leak-check=no"]
 
@@ -94,6 +96,12 @@ class Run:
 	def cases(self):
 		from runner.cases import Tools, run_all
 		run_all(self.report, self.label, Tools(ROOT, self.build), self.pattern)
+
+	def landlock(self):
+		"""Some of the cases without a ruleset behind the decisions: nothing that is decided may depend on it."""
+		from runner.cases import Tools, run_all
+		tools = Tools(ROOT, self.build, landlock="off")
+		run_all(self.report, self.label, tools, self.pattern, sample(tools.case_folder, LANDLOCK_OFF_CASES), "landlock-off cases")
 
 	def scripts(self):
 		folders = ("scripts", "hostile")
@@ -171,14 +179,14 @@ class Run:
 			self.command(f"asan {os.path.basename(path)}", "survives 2000 inputs", [path, "2000"], leaks)
 		tools = Tools(ROOT, self.build, ASAN, patience=4)
 		tools.bailiff = f"{build}/bailiff"
-		run_all(self.report, self.label, tools, self.pattern, sample(tools.case_folder), "asan cases")
+		run_all(self.report, self.label, tools, self.pattern, sample(tools.case_folder, SANITIZED_CASES), "asan cases")
 
 
-def sample(folder):
-	"""A choice of SANITIZED_CASES cases, spread over all files: sanitizers make a run many times slower."""
+def sample(folder, count):
+	"""A choice of cases, spread over all files."""
 	from runner.cases import load
 	every = [(file, raw["name"]) for file, raw in load(folder) if isinstance(raw, dict) and not raw.get("alone")]
-	chosen = {name for _, name in every[::max(1, len(every) // SANITIZED_CASES)]}
+	chosen = {name for _, name in every[::max(1, len(every) // count)]}
 	return lambda raw: raw["name"] in chosen
 
 
@@ -187,7 +195,7 @@ def shell_scripts():
 	return sorted(path for pattern in patterns for path in glob.glob(f"{ROOT}/{pattern}"))
 
 
-GROUPS = ["unit", "fuzz", "house", "lint", "cases", "scripts", "user", "gcc", "clang", "valgrind", "asan"]
+GROUPS = ["unit", "fuzz", "house", "lint", "cases", "landlock", "scripts", "user", "gcc", "clang", "valgrind", "asan"]
 
 
 def main():

@@ -241,9 +241,11 @@ class Case:
 		if "shell" in self.raw:
 			return ["/bin/sh", "-c", self.raw["shell"]]
 		if "bailiff" in self.raw:
-			return [self.tools.bailiff] + self.raw["bailiff"]
+			arguments = self.raw["bailiff"]
+			options = self.tools.run_options if arguments[:1] == ["run"] else []
+			return [self.tools.bailiff] + arguments[:1] + options + arguments[1:]
 		where = [] if "verdict" in self.raw else ["-o", self.verdict_path()]
-		return [self.tools.bailiff, "run"] + policy + where + self.raw.get("options", []) + ["--"] + self.raw["command"]
+		return [self.tools.bailiff, "run"] + self.tools.run_options + policy + where + self.raw.get("options", []) + ["--"] + self.raw["command"]
 
 	def verdict_path(self):
 		return os.path.join(self.scratch, ".verdict.json")

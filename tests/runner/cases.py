@@ -21,12 +21,13 @@ OWN_NAME = "own-name"  # among what a case needs
 class Tools:
 	"""What every case shares: where the programs are, and how a document is held against its schema."""
 
-	def __init__(self, root, build, environment=None, patience=1, case_folder=None):
+	def __init__(self, root, build, environment=None, patience=1, case_folder=None, landlock=os.environ.get("BAILIFF_TEST_LANDLOCK")):
 		self.root = root
 		self.bailiff = os.path.join(build, "bailiff")
 		self.targets = os.path.join(build, "tests", "targets")
 		self.environment = environment or {}
 		self.patience = patience
+		self.run_options = ["--landlock", landlock] if landlock else []
 		self.case_folder = case_folder or os.path.join(root, "tests", "cases")
 		self.validators = {}
 

@@ -267,7 +267,7 @@ def with_call_refused(number, errno):
 
 REFUSALS = [  # number, layer, required
 	(101, "ptrace", True), (101, "seccomp-trace", True), (310, "process_vm_readv", True), (317, "user notification", True),
-	(437, "openat2", True), (438, "pidfd_getfd", False), (444, "landlock", False),
+	(437, "openat2", True), (438, "pidfd_getfd", False), (444, "landlock", False), (446, "landlock", False),
 ]
 
 
@@ -314,6 +314,7 @@ def check_completion():
 	options = set(re.findall(r"^ +(?:-\w, )?(--[\w-]+)", run("help", "run").stdout, re.MULTILINE))
 	same("completion: every option of run that help tells", set(completions("run", "--")), options)
 	same("completion: values", completions("run", "--on-violation", "d"), ["deny"])
+	same("completion: further values", completions("run", "--landlock", "r"), ["require"])
 	same("completion: shipped policies, and nothing else", completions("run", "-p", "git-r"), ["git-read"])
 	ok("check_me.json" in completions("explain", write("check_me.json", "{}") and "check_m"), "completion: verdicts", completions("explain", "check_m"))
 	write("two words.json", "{}")

@@ -8,6 +8,7 @@ import time
 import uuid
 
 BAILIFF, TARGETS, SCRATCH = os.environ["B"], os.environ["T"], os.environ["S"]
+LANDLOCK = ["--landlock", os.environ["BAILIFF_TEST_LANDLOCK"]] if os.environ.get("BAILIFF_TEST_LANDLOCK") else []
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": SCRATCH, "LANG": "C.UTF-8", "TMPDIR": os.path.join(SCRATCH, "tmp")}
 
 
@@ -56,7 +57,7 @@ def write_policy(folder, **keys):
 
 
 def arguments(folder, command, policy=None, options=()):
-	return [BAILIFF, "run", "-p", policy or write_policy(folder), "-o", os.path.join(folder, "verdict.json"), *options, "--", *command]
+	return [BAILIFF, "run", "-p", policy or write_policy(folder), "-o", os.path.join(folder, "verdict.json"), *LANDLOCK, *options, "--", *command]
 
 
 def start(folder, command, policy=None, options=(), **popen):

@@ -70,6 +70,7 @@ static void test_refusals(void)
 	REFUSED("--output: not a size; write it like 2000, 64K, 512M, 2G or none", "--output", "1T", "true");
 	REFUSED("--output: not a size; write it like 2000, 64K, 512M, 2G or none", "--output", "-1", "true");
 	REFUSED("--on-violation: write kill, deny or log", "--on-violation", "ignore", "true");
+	REFUSED("--landlock: write auto, require or off", "--landlock", "on", "true");
 	REFUSED("--env: the name in front of \"=\" is empty", "--env", "=x", "true");
 	REFUSED("--env: a control character in the name", "--env", "A\nB=1", "true");
 	REFUSED("--fd: not a descriptor; write its number", "--fd", "stdin", "true");
@@ -90,7 +91,7 @@ static void test_refusals(void)
 static void test_unavailable(void)
 {
 	static const char *const names[] = {
-		"user", "put", "get", "landlock", "replay", "show-source", "keep-workspace", "progress", "engine",
+		"user", "put", "get", "replay", "show-source", "keep-workspace", "progress", "engine",
 	};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		char *option = text_format("--%s", names[i]), *glued = text_format("--%s=1", names[i]);

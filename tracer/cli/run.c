@@ -155,7 +155,8 @@ static cJSON *build_verdict(const struct session *session)
 {
 	struct host_report report;
 	host_describe(&report);
-	struct verdict_host host = { .landlock_abi = report.landlock_abi, .seccomp = true, .pinning = true, .root = report.root };
+	struct verdict_host host = { .landlock_abi = report.landlock_abi,
+				     .landlock_used = session->record->landlock_abi, .seccomp = true, .pinning = true, .root = report.root };
 	text_copy(host.kernel, sizeof(host.kernel), report.kernel);
 	text_copy(host.machine, sizeof(host.machine), report.machine);
 	struct verdict_context context = {
@@ -255,6 +256,7 @@ static int run_session(struct session *session)
 		.capture = session->options.capture,
 		.keep_fds = session->options.keep_fds,
 		.keep_fd_count = session->options.keep_fd_count,
+		.landlock = session->options.landlock,
 		.events_fd = session->events_fd,
 		.explainer = &why_explainer,
 	};

@@ -141,6 +141,21 @@ static int apply_on_violation(void *settings, const struct option_use *use, stru
 	return overrides_add_on_violation(&((struct run_options *)settings)->overrides, use, error);
 }
 
+static int apply_landlock(void *settings, const struct option_use *use, struct error *error)
+{
+	static const char *const words[] = {
+		[LANDLOCK_AUTO] = "auto", [LANDLOCK_REQUIRE] = "require", [LANDLOCK_OFF] = "off",
+	};
+	struct run_options *options = settings;
+	for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+		if (strcmp(use->value, words[i]) != 0)
+			continue;
+		options->landlock = (enum landlock_mode)i;
+		return 0;
+	}
+	return error_set(error, EINVAL, "--landlock: write auto, require or off");
+}
+
 static const struct option_row rows[] = {
 	{ "policy", 'p', "FILE|NAME", "the policy: a file (with a / or ending in .json) or a shipped one [default]",
 	  apply_text, TEXT_POLICY },
@@ -174,11 +189,12 @@ static const struct option_row rows[] = {
 	{ "fd", 0, "N", "keep one more descriptor; no socket (repeatable)", apply_keep_fd, 0 },
 	{ "workspace", 0, NULL, "the private folder is also the current directory of the run",
 	  apply_flag, FLAG_WORKSPACE },
+	{ "landlock", 0, "auto|require|off", "a second line behind the decisions, where the kernel has it [auto]",
+	  apply_landlock, 0 },
 	/* Refused by name: an option that is accepted and does nothing would promise what is not kept. */
 	{ "user", 0, "NAME|UID", NULL, NULL, 0 },
 	{ "put", 0, "SRC[:NAME]", NULL, NULL, 0 },
 	{ "get", 0, "NAME[:DEST]", NULL, NULL, 0 },
-	{ "landlock", 0, NULL, NULL, NULL, 0 },
 	{ "replay", 0, "FILE", NULL, NULL, 0 },
 	{ "show-source", 0, NULL, NULL, NULL, 0 },
 	{ "keep-workspace", 0, NULL, NULL, NULL, 0 },

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "cli/overrides.h"
+#include "engine/landlock.h"
 #include "policy/policy.h"
 
 #include <stdbool.h>
@@ -21,6 +22,7 @@ struct run_options {
 	const char *script;     /* --script FILE as given, a regular file; NULL: find it in the command */
 	int *keep_fds;          /* --fd: open, above 2, no socket, each once; owned */
 	size_t keep_fd_count;
+	enum landlock_mode landlock;
 	bool workspace;         /* the private folder is also the cwd of the run */
 	char *const *command;   /* NULL-terminated, at least one word; borrowed from argv */
 };

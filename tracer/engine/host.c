@@ -4,12 +4,12 @@
 #include "engine/host.h"
 
 #include "base/cleanup.h"
+#include "engine/landlock.h"
 #include "verdict/verdict.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
-#include <linux/landlock.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
 #include <poll.h>
@@ -248,6 +248,24 @@ static struct answer probe_pidfd_getfd(void)
 	return syscall(SYS_pidfd_getfd, pidfd, pidfd, 0) < 0 ? fails(errno, "pidfd_getfd") : works();
 }
 
+/* A ruleset without rules: what could be read a moment ago must be out of reach. */
+static struct answer probe_landlock(void)
+{
+	const struct landlock_ruleset nothing = { .handled_files = LANDLOCK_READ_FILE };
+	struct error error;
+	int ruleset = landlock_load(&nothing, &error);
+	if (ruleset < 0)
+		return fails(error.number, "landlock_create_ruleset");
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return fails(errno, "PR_SET_NO_NEW_PRIVS");
+	int failed = landlock_restrict(ruleset);
+	if (failed)
+		return fails(-failed, "landlock_restrict_self");
+	if (open("/proc/self/status", O_RDONLY | O_CLOEXEC) >= 0 || errno != EACCES)
+		return fails(ENOTSUP, "a ruleset without rules refused nothing");
+	return works();
+}
+
 static const struct probe {
 	const char *name;
 	bool required;
@@ -289,12 +307,6 @@ static void run_probe(struct host_report *report, const struct probe *probe)
 
 /* ---- what is only read ---- */
 
-static int landlock_abi(void)
-{
-	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-	return abi < 0 ? 0 : (int)abi;
-}
-
 static int yama_scope(void)
 {
 	auto_file FILE *file = fopen("/proc/sys/kernel/yama/ptrace_scope", "re");
@@ -313,13 +325,31 @@ static int own_tracer(void)
 	return 0;
 }
 
+/* What each ABI brought that a ruleset of ours makes use of. */
+static const char *landlock_reach(int abi)
+{
+	enum { TRUNCATION = 3, PORTS = 4, SCOPES = 6 };
+	return abi >= SCOPES      ? "files, TCP ports, signals and abstract sockets"
+	       : abi >= PORTS      ? "files and TCP ports"
+	       : abi >= TRUNCATION ? "files"
+				   : "files, but not their truncation";
+}
+
 static void add_landlock(struct host_report *report)
 {
-	struct host_layer *layer = new_layer(report, "landlock", false, report->landlock_abi > 0);
+	struct answer answer = { 0 };
 	if (report->landlock_abi > 0)
-		snprintf(layer->detail, sizeof(layer->detail), "ABI %d; not used by this version", report->landlock_abi);
+		answer = ask_child(probe_landlock);
+	bool available = report->landlock_abi > 0 && answer.number == 0;
+	struct host_layer *layer = new_layer(report, "landlock", false, available);
+	if (available)
+		snprintf(layer->detail, sizeof(layer->detail), "ABI %d: a second line behind the decisions for %s",
+			 report->landlock_abi, landlock_reach(report->landlock_abi));
+	else if (report->landlock_abi > 0)
+		snprintf(layer->detail, sizeof(layer->detail), "ABI %d, but %s: %s; the decisions stand alone", report->landlock_abi,
+			 answer.step, errno_text(answer.number));
 	else
-		snprintf(layer->detail, sizeof(layer->detail), "not offered; not used by this version");
+		snprintf(layer->detail, sizeof(layer->detail), "not offered (Linux 5.13 has it): the decisions stand alone");
 }
 
 static void add_yama(struct host_report *report)
@@ -357,7 +387,7 @@ void host_describe(struct host_report *report)
 		snprintf(report->kernel, sizeof(report->kernel), "%s", name.release);
 		snprintf(report->machine, sizeof(report->machine), "%s", name.machine);
 	}
-	report->landlock_abi = landlock_abi();
+	report->landlock_abi = landlock_kernel_abi();
 	report->yama_scope = yama_scope();
 	report->root = geteuid() == 0;
 }

@@ -77,6 +77,11 @@ int landlock_load(const struct landlock_ruleset *ruleset, struct error *error)
 	return fd_release(&fd);
 }
 
+int landlock_restrict(int ruleset)
+{
+	return syscall(SYS_RESTRICT_SELF, ruleset, 0) == 0 ? 0 : -errno;
+}
+
 /* ---- for one run -------------------------------------------------------------------------------------------------- */
 
 static bool restricts_nothing(const struct landlock_ruleset *ruleset)
@@ -120,14 +125,13 @@ int landlock_apply(const struct landlock *landlock)
 {
 	if (landlock->ruleset < 0)
 		return 0;
-	if (syscall(SYS_RESTRICT_SELF, landlock->ruleset, 0) == 0) {
-		landlock->record->landlock_abi = landlock->abi;
-		return 0;
-	}
-	int number = errno;
-	if (landlock->required)
-		return number;
+	int failed = landlock_restrict(landlock->ruleset);
+	if (failed && landlock->required)
+		return -failed;
 	/* The kernel stacks 16 of them at most; the decisions stand without it. */
-	record_note(landlock->record, "Landlock was not applied: cannot come under the ruleset: %s", strerror(number));
+	if (failed)
+		record_note(landlock->record, "Landlock was not applied: cannot come under the ruleset: %s", strerror(-failed));
+	else
+		landlock->record->landlock_abi = landlock->abi;
 	return 0;
 }

@@ -77,6 +77,9 @@ int landlock_kernel_abi(void);
 /* The ruleset as the kernel has it: a close-on-exec descriptor, or -errno with the error filled. */
 int landlock_load(const struct landlock_ruleset *ruleset, struct error *error);
 
+/* The calling thread and its children come under the ruleset, for good; after no_new_privs. 0 or -errno. */
+int landlock_restrict(int ruleset);
+
 /* A ruleset on its way to the child. */
 struct landlock {
 	int ruleset; /* descriptor, owned by whoever prepared it; -1: nothing to apply */

@@ -24,6 +24,7 @@ static const char *const step_texts[STEP_COUNT] = {
 	[STEP_GO] = "the tracer did not answer the new process",
 	[STEP_DUMPABLE] = "cannot make the target readable to its tracer",
 	[STEP_NO_NEW_PRIVS] = "cannot set no_new_privs",
+	[STEP_LANDLOCK] = "cannot come under the Landlock ruleset",
 	[STEP_CAPABILITIES] = "cannot drop capabilities",
 	[STEP_CLOSE] = "cannot close inherited descriptors",
 	[STEP_FILTER] = "cannot install the seccomp filter",
@@ -183,6 +184,7 @@ _Noreturn static void child_main(const struct run_plan *plan, const struct launc
 	require(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0) == 0 ? 0 : errno, socket, STEP_DUMPABLE);
 	require(exchange_go(socket), socket, STEP_GO);
 	require(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 ? 0 : errno, socket, STEP_NO_NEW_PRIVS);
+	require(landlock_apply(&launch->landlock), socket, STEP_LANDLOCK);
 	require(-identity_drop_capabilities(identity_kept_capabilities(), true), socket, STEP_CAPABILITIES);
 	require(close_others(plan, socket), socket, STEP_CLOSE);
 	require(install_filter(filter, socket), socket, STEP_LISTENER);

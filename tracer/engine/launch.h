@@ -3,8 +3,8 @@
 #define ENGINE_LAUNCH_H
 
 #include "engine/filter.h"
+#include "engine/landlock.h"
 #include "engine/run.h"
-
 
 /* What the child needs beyond the plan; prepared by front. */
 struct launch {
@@ -12,6 +12,7 @@ struct launch {
 	int descriptors[3];         /* to become 0, 1 and 2 */
 	bool terminal;              /* stdin is a terminal and bailiff is in its foreground: own process group, terminal handed over */
 	const struct run_signals *signals; /* of bailiff at its start, restored in the target */
+	struct landlock landlock;
 };
 
 /* A step of the child's that failed. */
@@ -21,8 +22,8 @@ struct launch_report {
 };
 
 enum launch_step {
-	STEP_SESSION, STEP_LIMITS, STEP_DESCRIPTORS, STEP_CWD, STEP_GO, STEP_DUMPABLE, STEP_NO_NEW_PRIVS, STEP_CAPABILITIES,
-	STEP_CLOSE, STEP_FILTER, STEP_LISTENER, STEP_PROBE, STEP_EXEC, STEP_COUNT
+	STEP_SESSION, STEP_LIMITS, STEP_DESCRIPTORS, STEP_CWD, STEP_GO, STEP_DUMPABLE, STEP_NO_NEW_PRIVS, STEP_LANDLOCK,
+	STEP_CAPABILITIES, STEP_CLOSE, STEP_FILTER, STEP_LISTENER, STEP_PROBE, STEP_EXEC, STEP_COUNT
 };
 
 const char *launch_step_text(int step);

@@ -227,6 +227,8 @@ static void close_target_side(const struct launch *launch)
 	for (int i = 0; i < 3; i++)
 		if (launch->descriptors[i] > STDERR_FILENO && (i == 0 || launch->descriptors[i] != launch->descriptors[i - 1]))
 			close(launch->descriptors[i]);
+	if (launch->landlock.ruleset >= 0)
+		close(launch->landlock.ruleset);
 }
 
 static int fork_tracer(struct front *front, const struct launch *launch, struct error *error)
@@ -268,7 +270,10 @@ static int prepare(struct front *front, struct launch *launch, struct run_captur
 	if (failed)
 		return error_system(error, -failed, "cannot make a pipe for the target's output");
 	front->signals = open_signals();
-	return front->signals >= 0 ? 0 : error_system(error, errno, "cannot receive signals");
+	if (front->signals < 0)
+		return error_system(error, errno, "cannot receive signals");
+	const struct run_plan *plan = front->plan;
+	return landlock_prepare(plan->policy, plan->landlock, plan->keep_fd_count > 0, front->record, &launch->landlock, error);
 }
 
 static void finish(struct front *front, struct run_capture *capture)
@@ -301,6 +306,7 @@ int engine_run(const struct run_plan *plan, struct run_record *record, struct ru
 	struct launch launch = {
 		.program = program,
 		.signals = plan->signals,
+		.landlock = { .ruleset = -1 },
 	};
 	int failed = find_program(plan, program);
 	if (failed) {

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "engine/explainer.h"
+#include "engine/landlock.h"
 #include "policy/policy.h"
 #include "verdict/record.h"
 
@@ -41,6 +42,7 @@ struct run_plan {
 	bool capture;                             /* collect output instead of relaying it */
 	const int *keep_fds;                      /* --fd */
 	size_t keep_fd_count;
+	enum landlock_mode landlock;
 	int events_fd;                            /* JSON Lines, -1 for none */
 	const struct explainer *explainer;        /* NULL: no stacks */
 };

@@ -144,6 +144,8 @@ static void close_target_descriptors(const struct launch *launch)
 	for (int i = 0; i < 3; i++)
 		if (launch->descriptors[i] > STDERR_FILENO)
 			close(launch->descriptors[i]);
+	if (launch->landlock.ruleset >= 0)
+		close(launch->landlock.ruleset);
 }
 
 static int prepare(struct supervisor *supervisor, const struct supervise_start *start, struct filter *filter)
