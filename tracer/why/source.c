@@ -28,7 +28,8 @@ void source_request_fill(const struct record_explanation *explanation, struct so
 		const struct record_script_frame *frame = &explanation->script[i];
 		if (!frame->own_code)
 			continue;
-		if (frame->line == 0 || frame->file.truncated || frame->file.length >= sizeof(request->path) || names_no_file(frame->file.bytes))
+		if (frame->line == 0 || frame->file.truncated || frame->file.length >= sizeof(request->path) ||
+		    names_no_file(frame->file.bytes))
 			return;
 		memcpy(request->path, frame->file.bytes, frame->file.length);
 		text_copy(request->cwd, sizeof(request->cwd), explanation->cwd);
