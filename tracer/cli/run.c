@@ -5,6 +5,7 @@
 #include "cli/commands.h"
 #include "cli/run_options.h"
 #include "cli/target_environment.h"
+#include "cli/user.h"
 #include "cli/verdict_output.h"
 #include "engine/host.h"
 #include "engine/run.h"
@@ -275,6 +276,10 @@ int command_run(int argc, char **argv)
 	struct session session = { .events_fd = -1, .workspace.folder = -1 };
 	if (run_options_parse(argc, argv, &session.options, &error) < 0)
 		return command_failed(&error);
+	if (session.options.user && user_become(session.options.user, &error) < 0) {
+		run_options_free(&session.options);
+		return command_failed(&error);
+	}
 	engine_block_signals(&session.signals);
 	int status = run_session(&session);
 	int interrupted = session.record ? session.record->interrupted_signal : 0;

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum text_option { TEXT_POLICY, TEXT_VERDICT, TEXT_EVENTS, TEXT_CWD, TEXT_STDIN, TEXT_SCRIPT };
+enum text_option { TEXT_POLICY, TEXT_VERDICT, TEXT_EVENTS, TEXT_CWD, TEXT_STDIN, TEXT_SCRIPT, TEXT_USER };
 enum flag_option { FLAG_JSON, FLAG_CAPTURE, FLAG_WORKSPACE };
 
 static int apply_text(void *settings, const struct option_use *use, struct error *error)
@@ -19,6 +19,7 @@ static int apply_text(void *settings, const struct option_use *use, struct error
 	const char **const targets[] = {
 		[TEXT_POLICY] = &options->policy, [TEXT_VERDICT] = &options->verdict,  [TEXT_EVENTS] = &options->events,
 		[TEXT_CWD] = &options->cwd,       [TEXT_STDIN] = &options->stdin_file, [TEXT_SCRIPT] = &options->script,
+		[TEXT_USER] = &options->user,
 	};
 	(void)error;
 	*targets[use->row->id] = use->value;
@@ -189,10 +190,10 @@ static const struct option_row rows[] = {
 	{ "fd", 0, "N", "keep one more descriptor; no socket (repeatable)", apply_keep_fd, 0 },
 	{ "workspace", 0, NULL, "the private folder is also the current directory of the run",
 	  apply_flag, FLAG_WORKSPACE },
+	{ "user", 0, "NAME|UID", "as root: become that user before anything is opened or run", apply_text, TEXT_USER },
 	{ "landlock", 0, "auto|require|off", "a second line behind the decisions, where the kernel has it [auto]",
 	  apply_landlock, 0 },
 	/* Refused by name: an option that is accepted and does nothing would promise what is not kept. */
-	{ "user", 0, "NAME|UID", NULL, NULL, 0 },
 	{ "put", 0, "SRC[:NAME]", NULL, NULL, 0 },
 	{ "get", 0, "NAME[:DEST]", NULL, NULL, 0 },
 	{ "replay", 0, "FILE", NULL, NULL, 0 },

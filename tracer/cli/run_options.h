@@ -22,6 +22,7 @@ struct run_options {
 	const char *script;     /* --script FILE as given, a regular file; NULL: find it in the command */
 	int *keep_fds;          /* --fd: open, above 2, no socket, each once; owned */
 	size_t keep_fd_count;
+	const char *user;       /* --user NAME|UID as given; NULL: whoever started bailiff */
 	enum landlock_mode landlock;
 	bool workspace;         /* the private folder is also the cwd of the run */
 	char *const *command;   /* NULL-terminated, at least one word; borrowed from argv */

@@ -21,6 +21,8 @@ uint64_t identity_kept_capabilities(void)
 	       CAPABILITY(CAP_KILL) | CAPABILITY(CAP_SETUID) | CAPABILITY(CAP_SETGID);
 }
 
+const char identity_kept_names[] = "CHOWN, DAC_OVERRIDE, FOWNER, FSETID, KILL, SETUID and SETGID";
+
 static int capabilities_get(uint64_t *effective, uint64_t *permitted)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };

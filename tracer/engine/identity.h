@@ -9,6 +9,9 @@
  * block device made in a writable folder opens the whole disk. */
 uint64_t identity_kept_capabilities(void);
 
+/* Their names, for people. */
+extern const char identity_kept_names[];
+
 /* Remembers who we are; before anything else. 0 or -errno. */
 int identity_begin(struct supervisor *supervisor);
 

@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "engine/front.h"
+#include "engine/identity.h"
 #include "engine/supervise.h"
 
 #include <errno.h>
@@ -272,6 +273,9 @@ static int prepare(struct front *front, struct launch *launch, struct run_captur
 	front->signals = open_signals();
 	if (front->signals < 0)
 		return error_system(error, errno, "cannot receive signals");
+	if (geteuid() == 0)
+		record_note(front->record, "it runs as root, with %s: modes of files do not hold it; --user NAME runs it as another user",
+			    identity_kept_names);
 	const struct run_plan *plan = front->plan;
 	return landlock_prepare(plan->policy, plan->landlock, plan->keep_fd_count > 0, front->record, &launch->landlock, error);
 }
