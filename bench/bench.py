@@ -1,9 +1,9 @@
 #!/usr/bin/python3
-"""What a stop costs, and what starting costs: native, the bare seccomp-trace loop, bailiff, strace.
+"""What a stop costs, and what starting costs: native, the bare seccomp-trace loop, bailiff, bailiff without Landlock, strace.
 
     bench.py [--build DIR] [--rounds N] [--json FILE]
 
-The four take turns, so that whatever else the machine does meets all of them; each number is a median. One table for all
+They take turns, so that whatever else the machine does meets all of them; each number is a median. One table for all
 processes on one CPU, one for where the kernel puts them. FILE (DIR/bench.json) holds every sample.
 """
 
@@ -20,7 +20,7 @@ import time
 OPENS = 20000
 NATIVE_OPENS = 200000
 STARTS = 20
-VARIANTS = ["native", "floor", "bailiff", "strace"]
+VARIANTS = ["native", "floor", "bailiff", "no-landlock", "strace"]
 
 
 class Bench:
@@ -41,8 +41,9 @@ class Bench:
 			return [os.path.join(self.build, "bench", "floor")] + command
 		if variant == "strace":
 			return [shutil.which("strace"), "--seccomp-bpf", "-f", "-e", "trace=openat", "-o", "/dev/null"] + command
-		return [os.path.join(self.build, "bailiff"), "run", "-o", os.path.join(self.build, "bench", "verdict.json"), "--wall", "none",
-			"--cpu", "none", "--execute", self.loop, "--read", self.loop, "--read", self.file, "--"] + command
+		return [os.path.join(self.build, "bailiff"), "run", "--landlock", "off" if variant == "no-landlock" else "auto",
+			"-o", os.path.join(self.build, "bench", "verdict.json"), "--wall", "none", "--cpu", "none",
+			"--execute", self.loop, "--read", self.loop, "--read", self.file, "--"] + command
 
 	def open_ns(self, variant, pinned):
 		count = NATIVE_OPENS if variant == "native" else OPENS
@@ -75,9 +76,9 @@ def place(pinned):
 
 def show(title, unit, samples):
 	middle = {variant: statistics.median(values) for variant, values in samples.items()}
-	print(f"\n{title}\n{'':10}{unit:>12}{'x native':>10}{'x floor':>10}{'spread':>18}")
+	print(f"\n{title}\n{'':12}{unit:>12}{'x native':>10}{'x floor':>10}{'spread':>18}")
 	for variant, values in samples.items():
-		print(f"{variant:10}{middle[variant]:12.1f}{middle[variant] / middle['native']:10.1f}"
+		print(f"{variant:12}{middle[variant]:12.1f}{middle[variant] / middle['native']:10.1f}"
 			f"{middle[variant] / middle['floor']:10.2f}{f'{min(values):.1f}..{max(values):.1f}':>18}")
 	return {"unit": unit, "median": middle, "samples": samples}
 
