@@ -229,13 +229,14 @@ static void remember_script(struct task *task, const char *path, const struct st
 
 /* The name as the program wrote it, from the sealed page: another thread cannot have another file executed than the one that
  * was decided. It is not replaced by the canonical one, since scripts see it as their own name. */
-static struct resume exec_pinned(struct stop *stop, const char *given)
+static struct resume exec_pinned(struct stop *stop, const char *given, const char *canonical)
 {
 	const unsigned argument = stop->row->roles.path - 1u;
 	struct resume resume = resume_run();
 	/* Our own code before the first image has no page, and no other thread. */
 	if (!stop->task->launching)
 		resume = pin_address_argument(stop, argument, given, strlen(given) + 1);
+	pin_guard(stop, canonical, given);
 	resume.settle = true;
 	return resume;
 }
@@ -307,7 +308,7 @@ struct resume handle_exec(struct stop *stop)
 		failed = subject_from_name(stop, next, subject);
 	}
 	if (resume.kind == RESUME_RUN)
-		resume = exec_pinned(stop, given);
+		resume = exec_pinned(stop, given, chain->names[0]);
 	free(given);
 	free(chain);
 	free(subject);

@@ -260,6 +260,7 @@ static struct resume decide_and_pin(struct stop *stop, unsigned flags)
 	if (subject.resolved.unnamed || subject.resolved.deleted)
 		return resume_answer(-ENOENT);
 	resume = pin_address_argument(stop, roles->path - 1u, path, strlen(path) + 1);
+	pin_guard(stop, path, NULL);
 	resume.settle = true;
 	return resume;
 }

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "engine/pin.h"
 #include "tracee/memory.h"
 
 #include <errno.h>
@@ -33,10 +34,15 @@ static void entry_release(struct entry *entry)
 
 #define auto_entry __attribute__((cleanup(entry_release)))
 
-static bool entry_hold(struct entry *entry, struct resume *resume)
+static bool entry_hold(struct stop *stop, struct entry *entry, struct resume *resume)
 {
 	char folder[PATH_MAX];
 	const char *name;
+	/* Another thread's call is on its way through this name: it was decided for what is there now. */
+	if (pin_is_guarded(stop, entry->subject.resolved.path)) {
+		*resume = resume_answer(-EBUSY);
+		return false;
+	}
 	resolve_split(entry->subject.resolved.path, folder, &name);
 	snprintf(entry->name, sizeof(entry->name), "%s%s", name, entry->subject.resolved.trailing_slash ? "/" : "");
 	entry->folder = resolve_open(folder, false);
@@ -72,7 +78,7 @@ static bool entry_to_make(struct stop *stop, unsigned dirfd_role, unsigned path_
 		*resume = subject_walk_error(stop, &entry->subject, ACCESS_WRITE);
 		return false;
 	}
-	return subject_allowed(stop, &entry->subject, ACCESS_WRITE, resume) && entry_hold(entry, resume);
+	return subject_allowed(stop, &entry->subject, ACCESS_WRITE, resume) && entry_hold(stop, entry, resume);
 }
 
 /* A name that is there and changes. `dots` is the kernel's errno for a name that ends in `.` or `..`. */
@@ -90,7 +96,7 @@ static bool entry_to_change(struct stop *stop, unsigned dirfd_role, unsigned pat
 		*resume = resume_answer(-dots);
 		return false;
 	}
-	return subject_allowed(stop, &entry->subject, ACCESS_WRITE, resume) && entry_hold(entry, resume);
+	return subject_allowed(stop, &entry->subject, ACCESS_WRITE, resume) && entry_hold(stop, entry, resume);
 }
 
 /* Moving a folder must not take a deny, hide or hash entry below it out of force. */
@@ -214,7 +220,7 @@ static bool rename_target(struct stop *stop, unsigned flags, struct entry *entry
 		*resume = resume_answer(-EEXIST);
 		return false;
 	}
-	return subject_allowed(stop, &entry->subject, ACCESS_WRITE, resume) && entry_hold(entry, resume);
+	return subject_allowed(stop, &entry->subject, ACCESS_WRITE, resume) && entry_hold(stop, entry, resume);
 }
 
 struct resume handle_rename(struct stop *stop)

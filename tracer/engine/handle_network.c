@@ -37,7 +37,7 @@ struct endpoint {
 	struct address address;
 	char text[ADDRESS_TEXT];
 	struct operation operation;
-	bool settle; /* nobody else is served until the call has left path look-up */
+	char guard[PATH_MAX]; /* canonical path of a unix socket that the call looks up by itself; "" for none */
 };
 
 static const char *purpose_text(enum purpose purpose)
@@ -134,14 +134,15 @@ static bool put_unix_path(struct endpoint *endpoint, const char *path)
 	return true;
 }
 
-/* The text that the kernel gets. The bytes lie in the sealed page. Links cannot be swapped under them: within the tree only
- * the supervisor makes and moves names, and it serves nobody else until this call has left path look-up (settle). What a
- * thread could still change by itself is its current directory and what its descriptor numbers mean: a name that depends on
- * those becomes the canonical one. Otherwise it stays as written, since getsockname() returns it. */
-static bool settle_unix_path(struct endpoint *endpoint, const struct resolved *resolved, const char *given)
+/* The text that the kernel gets. The bytes lie in the sealed page, and the names on the way are guarded until the call is
+ * over (pin_guard). A name that depends on what a thread can change by itself, its current directory and what its descriptor
+ * numbers mean, or that leads through links, becomes the canonical one. Otherwise it stays as written, since getsockname()
+ * returns it; also where nobody else is there. */
+static bool settle_unix_path(struct stop *stop, struct endpoint *endpoint, const struct resolved *resolved, const char *given)
 {
-	endpoint->settle = true;
-	bool depends = given[0] != '/' || resolved->through_descriptor || resolved->by_descriptor;
+	text_copy(endpoint->guard, sizeof(endpoint->guard), resolved->path);
+	bool alone = tasks_count(stop->supervisor->tasks) == 1;
+	bool depends = !alone && strcmp(given, resolved->path) != 0;
 	return put_unix_path(endpoint, depends ? resolved->path : given) || (!depends && put_unix_path(endpoint, resolved->path));
 }
 
@@ -161,7 +162,7 @@ static struct resume bind_unix_path(struct stop *stop, struct endpoint *endpoint
 		return subject_walk_error(stop, &subject, ACCESS_WRITE);
 	if (!subject_allowed(stop, &subject, ACCESS_WRITE, &resume))
 		return resume;
-	if (!settle_unix_path(endpoint, resolved, path))
+	if (!settle_unix_path(stop, endpoint, resolved, path))
 		return resume_answer(-ENAMETOOLONG);
 	text_copy(endpoint->address.path, sizeof(endpoint->address.path), resolved->path);
 	endpoint->address.path_length = strlen(endpoint->address.path);
@@ -197,7 +198,7 @@ static struct resume reach_unix_path(struct stop *stop, struct endpoint *endpoin
 		return resume;
 	if (resolved.error)
 		return resume_answer(-resolved.error);
-	return settle_unix_path(endpoint, &resolved, path) ? resume_run() : resume_answer(-ENAMETOOLONG);
+	return settle_unix_path(stop, endpoint, &resolved, path) ? resume_run() : resume_answer(-ENAMETOOLONG);
 }
 
 /* /proc/net/unix prints names as they are: one with a line break in it would put lines of its own choice into the table that
@@ -293,6 +294,14 @@ static struct resume judge_endpoint(struct stop *stop, struct endpoint *endpoint
 	return resume;
 }
 
+static void guard(struct stop *stop, const struct endpoint *endpoint, struct resume *resume)
+{
+	if (!endpoint->guard[0] || resume->kind != RESUME_PINNED)
+		return;
+	pin_guard(stop, endpoint->guard, endpoint->raw.local.sun_path);
+	resume->settle = true;
+}
+
 /* The call goes on with the bytes that were decided, and their length. */
 static struct resume endpoint_pinned(struct stop *stop, const struct endpoint *endpoint, unsigned argument)
 {
@@ -300,7 +309,7 @@ static struct resume endpoint_pinned(struct stop *stop, const struct endpoint *e
 	if (endpoint->length == 0)
 		return resume_run();
 	struct resume resume = pin_address_argument(stop, argument, endpoint->raw.bytes, endpoint->length);
-	resume.settle = endpoint->settle;
+	guard(stop, endpoint, &resume);
 	return resume;
 }
 
@@ -365,7 +374,8 @@ static struct resume message_pinned(struct stop *stop, const struct msghdr *head
 	stop->task->pin.sent_length_at = sent_length_at;
 	const uint64_t args[6] = { stop->call.args[0], pin_address(stop, 0), flags };
 	struct resume resume = pin_call(stop, SYS_sendmsg, args);
-	resume.settle = endpoint && endpoint->settle;
+	if (endpoint)
+		guard(stop, endpoint, &resume);
 	return resume;
 }
 

@@ -1,11 +1,13 @@
 #include "engine/pin.h"
 
+#include "base/text.h"
 #include "engine/limits.h"
 #include "tracee/control.h"
 #include "tracee/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 
@@ -75,8 +77,52 @@ struct resume pin_address_argument(struct stop *stop, unsigned argument, const v
 	return pin_call(stop, stop->call.number, args);
 }
 
+void pin_guard(struct stop *stop, const char *canonical, const char *written)
+{
+	struct task_pin *pin = &stop->task->pin;
+	if (!pin->active || pin->guards[0])
+		return;
+	pin->guards[0] = text_duplicate(canonical);
+	pin->guards[1] = written && written[0] == '/' ? text_duplicate(written) : NULL;
+	stop->supervisor->guard_count++;
+}
+
+struct guard_search {
+	const struct task *self;
+	const char *path;
+	bool found;
+};
+
+/* The path itself, or a folder above it. */
+static bool is_on_the_way(const char *name, const char *path)
+{
+	size_t length = strlen(name);
+	return path && strncmp(name, path, length) == 0 && (path[length] == '/' || path[length] == '\0');
+}
+
+static void compare_guard(struct task *task, void *data)
+{
+	struct guard_search *search = data;
+	if (task == search->self || search->found)
+		return;
+	search->found = is_on_the_way(search->path, task->pin.guards[0]) || is_on_the_way(search->path, task->pin.guards[1]);
+}
+
+bool pin_is_guarded(struct stop *stop, const char *path)
+{
+	struct guard_search search = { .self = stop->task, .path = path };
+	if (stop->supervisor->guard_count > 0)
+		tasks_each(stop->supervisor->tasks, compare_guard, &search);
+	return search.found;
+}
+
 void pin_release(struct supervisor *supervisor, struct task *task)
 {
+	supervisor->guard_count -= task->pin.guards[0] != NULL;
+	for (size_t i = 0; i < 2; i++) {
+		free(task->pin.guards[i]);
+		task->pin.guards[i] = NULL;
+	}
 	if (task->pin.active && task->pin.slot != PAGE_SLOT_NONE)
 		page_slot_return(supervisor->page, task->pin.slot);
 	task->pin.active = false;

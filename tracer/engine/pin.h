@@ -32,6 +32,15 @@ struct resume pin_open(struct stop *stop, const char *path, bool trailing_slash,
 /* The same call with `length` bytes of `bytes` (an address, decided) in place of what argument `argument` points to. */
 struct resume pin_address_argument(struct stop *stop, unsigned argument, const void *bytes, size_t length);
 
+/* After pin_call, for a call that looks a path up by itself: until its exit stop no other thread of the tree may move or
+ * remove a name on the way (pin_is_guarded). Within the tree names are made and moved by the supervisor alone, so that this
+ * is complete; it holds however long the call takes, also for a connect that waits and then looks the path up once more.
+ * `written` is the text as the kernel gets it, NULL where that is the canonical one. */
+void pin_guard(struct stop *stop, const char *canonical, const char *written);
+
+/* Would a change of the name `path` by this thread reach another thread's guarded path? */
+bool pin_is_guarded(struct stop *stop, const char *path);
+
 /* At the exit stop. The thread is resumed here. */
 void pin_finish(struct supervisor *supervisor, struct task *task);
 

@@ -192,9 +192,8 @@ static void deliver(struct supervisor *supervisor, struct task *task, const stru
 	close(resume->descriptor);
 }
 
-/* Lets the call get past its path look-up before anything else is served: within the tree names are made and moved by the
- * supervisor alone, so that nothing on the way can change while it waits here. A thread that sleeps interruptibly is behind
- * the look-up (a full queue, a FIFO); a stuck file system is waited for no longer than a moment. */
+/* Lets the call get past its path look-up before anything else is served. Only so that others seldom meet its guard (EBUSY):
+ * what makes the path hold is the guard (pin_guard). A thread that sleeps interruptibly waits for something else. */
 static void settle(pid_t tid)
 {
 	enum { LOOKS = 2000, LOOK_NS = 50 * 1000 };

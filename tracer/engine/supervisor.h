@@ -47,6 +47,7 @@ struct supervisor {
 	bool ending;          /* every thread is being killed */
 	struct record_failure *refusal; /* a limit that refused something, for a bad end; owned */
 	enum limit_id refusal_limit;
+	unsigned guard_count;   /* threads whose call is under way by a path that must not change */
 	unsigned exiting_count; /* threads that announced their end and were not reaped yet */
 
 	bool names_matter;    /* the policy has deny or hide entries: names are looked at after each link step */

@@ -18,7 +18,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-enum { LOOK_AGAIN_MS = 20, VDSO_BYTES = 8192 };
+enum { LOOK_AGAIN_MS = 2, VDSO_BYTES = 8192 };
 
 /* A thread that is borrowed for calls of ours, and what it gets back. */
 struct borrowed {
@@ -176,6 +176,16 @@ static void make_room(pid_t tid, struct rlimit *saved)
 		prlimit(tid, RLIMIT_NOFILE, &raised, NULL);
 }
 
+static bool is_before_call(const struct borrowed *borrowed)
+{
+	struct registers_all registers;
+	struct registers_position position;
+	if (registers_read_all(borrowed->tid, &registers) != 0)
+		return false;
+	registers_position(&registers, &position);
+	return position.instruction_pointer == borrowed->instruction;
+}
+
 /* The injection call waits for our answer, and a stopping signal takes it back: it is made once more then. */
 static int answered(struct injector *injector, struct borrowed *borrowed, int fd, long *number)
 {
@@ -186,8 +196,11 @@ static int answered(struct injector *injector, struct borrowed *borrowed, int fd
 			return failed ? failed : (given < 0 ? given : (*number == given ? 0 : -EPROTO));
 		}
 		int taken = take(borrowed, WAIT_SIGNAL);
-		if (taken != 0)
-			return taken < 0 ? taken : -EPROTO; /* it came back without an answer */
+		if (taken < 0)
+			return taken;
+		/* Taken back and about to be made again, or over without an answer: where the thread stands tells. */
+		if (taken > 0 && !is_before_call(borrowed))
+			return -EPROTO;
 		if (control_step(borrowed->tid) != 0)
 			return -ESRCH;
 	}
