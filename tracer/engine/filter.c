@@ -89,7 +89,9 @@ static const struct check checks[] = {
 	{ "mremap", ANSWER, EPERM, 2, { BIT(3, 2), IN_PAGE(4) } },     /* MREMAP_FIXED */
 	{ "mmap", ANSWER, EPERM, 2, { IN_PAGE(0), BIT(3, 0x10) } },    /* MAP_FIXED; NOREPLACE replaces nothing */
 
-	{ "seccomp", STOP, 0, 2, { IS(0, 1), BIT(1, SECCOMP_FILTER_FLAG_NEW_LISTENER) } },
+	/* A filter of the target's own stays in force beside ours; opens then keep their own call number (pin_open). */
+	{ "seccomp", STOP, 0, 1, { IS(0, 1) } },
+	{ "prctl", STOP, 0, 2, { IS(0, 22), IS(1, 2) } }, /* PR_SET_SECCOMP, SECCOMP_MODE_FILTER */
 
 	/* A tracee that is not dumpable would be unreadable to an unprivileged supervisor: said to be done, and not done. */
 	{ "prctl", ANSWER, 0, 2, { IS(0, 4), { 1, SCMP_CMP_EQ, 0, 0 } } }, /* PR_SET_DUMPABLE, 0 */

@@ -10,6 +10,7 @@
 #include "base/hash.h"
 #include "base/text.h"
 #include "engine/held.h"
+#include "engine/limits.h"
 #include "engine/pin.h"
 
 #include <elf.h>
@@ -282,6 +283,9 @@ struct resume handle_exec(struct stop *stop)
 	const struct syscall_roles *roles = &stop->row->roles;
 	int call_flags = stop_int(stop, roles->flags);
 	unsigned flags = (call_flags & AT_EMPTY_PATH ? RESOLVE_EMPTY : 0) | (call_flags & AT_SYMLINK_NOFOLLOW ? RESOLVE_LINK : 0);
+
+	if (!stop->task->launching && limit_descriptors_full(stop->task))
+		return resume_answer(-EMFILE);
 
 	struct subject *subject = memory_zeroed(1, sizeof(*subject));
 	struct chain *chain = memory_zeroed(1, sizeof(*chain));

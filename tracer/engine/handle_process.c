@@ -90,8 +90,13 @@ struct resume handle_switchable(struct stop *stop)
 	return resume_run();
 }
 
+/* Filters of the target's own stack on ours; a listener of its own would outrank our stops. */
 struct resume handle_seccomp(struct stop *stop)
 {
+	const uint64_t new_listener = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+	stop->task->process->filtered = true;
+	if (stop->row->handler == HANDLER_PRCTL || !(stop->call.args[1] & new_listener))
+		return resume_run();
 	return never_made(blocked_call(stop, "syscall", "seccomp with a listener of its own"), EBUSY);
 }
 

@@ -53,6 +53,7 @@ static handler_function *const handlers[HANDLER_COUNT] = {
 	[HANDLER_FCNTL] = handle_fcntl,
 	[HANDLER_IOCTL] = handle_ioctl,
 	[HANDLER_SECCOMP] = handle_seccomp,
+	[HANDLER_PRCTL] = handle_seccomp,
 	[HANDLER_REFUSE] = handle_refuse,
 	[HANDLER_SWITCHABLE] = handle_switchable,
 };

@@ -227,6 +227,13 @@ static uint64_t count_descriptors(pid_t tid)
 	return count;
 }
 
+bool limit_descriptors_full(const struct task *task)
+{
+	struct rlimit limit;
+	return prlimit(task->tid, RLIMIT_NOFILE, NULL, &limit) == 0 && limit.rlim_max != RLIM_INFINITY &&
+	       count_descriptors(task->tid) >= limit.rlim_max;
+}
+
 /* Calls that make descriptors do not all stop: a program that fails while it holds as many as it may has met the limit. */
 void limit_look_at_exit(struct supervisor *supervisor, const struct task *task, unsigned long status)
 {

@@ -32,6 +32,9 @@ void limit_look_at_exit(struct supervisor *supervisor, const struct task *task, 
 /* The main process ended badly: a limit that had refused it something is what failed first. */
 void limit_blame_refusal(struct supervisor *supervisor);
 
+/* Is the thread's descriptor table full, up to the hard limit? A new image needs room for one more for a moment. */
+bool limit_descriptors_full(const struct task *task);
+
 /* In the child: RLIMIT_FSIZE, RLIMIT_NOFILE, RLIMIT_CPU, RLIMIT_CORE, and RLIMIT_DATA as a net. 0 or errno. */
 int limit_set_in_child(const struct policy *policy);
 

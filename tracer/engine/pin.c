@@ -44,6 +44,22 @@ struct resume pin_call(struct stop *stop, uint64_t number, const uint64_t args[6
 	return (struct resume){ .kind = RESUME_PINNED };
 }
 
+/* A program with a seccomp filter of its own may have switched openat2 off: its opens keep the number that it chose, and the
+ * canonical path is guarded instead. */
+static struct resume pin_plain_open(struct stop *stop, const char *path, const struct open_how *how)
+{
+	const struct syscall_roles *roles = &stop->row->roles;
+	uint64_t args[6];
+	memcpy(args, stop->call.args, sizeof(args));
+	args[roles->path - 1] = pin_address(stop, sizeof(*how));
+	if (roles->flags)
+		args[roles->flags - 1] = how->flags;
+	struct resume resume = pin_call(stop, stop->call.number, args);
+	pin_guard(stop, path, NULL);
+	resume.settle = true;
+	return resume;
+}
+
 struct resume pin_open(struct stop *stop, const char *path, bool trailing_slash, const struct open_how *how, unsigned repeat_most,
 		       bool repeat_missing)
 {
@@ -58,6 +74,8 @@ struct resume pin_open(struct stop *stop, const char *path, bool trailing_slash,
 	text[length] = '\0';
 	if (trailing_slash && length > 1)
 		memcpy(text + length, "/", 2);
+	if (stop->task->process->filtered && stop->row->handler == HANDLER_OPEN)
+		return pin_plain_open(stop, path, how);
 
 	stop->task->pin.repeat_most = repeat_most;
 	stop->task->pin.repeat_missing = repeat_missing;

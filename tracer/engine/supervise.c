@@ -263,6 +263,8 @@ static void on_new_task(struct supervisor *supervisor, struct task *parent, cons
 	if (tid > 0 && !tasks_find(supervisor->tasks, tid) && !ended_early(early, tid)) {
 		struct task *task = event->is_process ? supervisor_add_task(supervisor, tid, tid, parent->process->tgid)
 						      : adopt_task(supervisor, tid);
+		if (task && task->process != parent->process)
+			task->process->filtered = parent->process->filtered;
 		if (task && event->suspends)
 			keep_vfork_parent(task->process, event->tid);
 		if (task && parent->identity_valid) {

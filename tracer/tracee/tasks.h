@@ -33,6 +33,7 @@ struct task_pin {
 struct process {
 	pid_t tgid;
 	pid_t parent;          /* 0 where unknown */
+	bool filtered;         /* has, or inherited, a seccomp filter of its own */
 	pid_t vfork_parent;    /* thread that is suspended until this process executes or ends; 0 for none */
 	struct registers_all vfork_registers; /* that thread's, at its vfork; valid while vfork_parent is set */
 	unsigned thread_count; /* live threads that are in the table */
