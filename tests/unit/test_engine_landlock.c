@@ -66,6 +66,7 @@ static void make_tree(void)
 	make_file("^/data/in.csv");
 	make_file("^/data/tool");
 	make_folder("^/data/sub", 0777);
+	make_folder("^/more", 0777);
 	make_file("^/data/sub/deep");
 	make_folder("^/fixed", 0755);
 	make_folder("^/fixed/in", 0777);
@@ -132,7 +133,7 @@ static char *rules_text(const struct landlock_ruleset *ruleset)
 static const struct {
 	const char *keys, *rules, *why;
 } entries[] = {
-	{ "\"paths\": {\"read\": [\"^/data/in.csv\"]}", "^/data read", "a file is replaced by rename: the folder that holds it" },
+	{ "\"paths\": {\"read\": [\"^/data/in.csv\"]}", "^/data/in.csv read", "a file that is only read" },
 	{ "\"paths\": {\"read\": [\"^/data\"]}", "^/data list", "a folder alone is its listing" },
 	{ "\"paths\": {\"read\": [\"^/data/**\"]}", "^/data read list", "a folder and all below it" },
 	{ "\"paths\": {\"read\": [\"^/data/**/\"]}", "^/data list", "an entry for folders alone" },
@@ -161,6 +162,8 @@ static const struct {
 	{ "\"paths\": {\"read\": [\"^/data/in.csv\"], \"write\": [\"^/data/in*\"]}", "^/data read list write", "a file that may become a folder" },
 	{ "\"paths\": {\"write\": [\"^/data/new/**\"]}", "^/data write", "a folder that is to be made" },
 	{ "\"paths\": {\"execute\": [\"^/data/tool\"]}", "^/data execute read", "the kernel reads what it executes" },
+	{ "\"paths\": {\"read\": [\"^/data/tool\"], \"execute\": [\"^/data/tool\"]}", "^/data execute read",
+	  "a program is replaced by rename" },
 	{ "\"paths\": {\"execute\": [{\"path\": \"^/data/tool\", \"sha256\": "
 	  "\"0000000000000000000000000000000000000000000000000000000000000000\"}]}", "^/data execute read", "with a hash" },
 };
@@ -408,7 +411,7 @@ static int result_under(const struct policy *policy, int abi, void (*meanwhile)(
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 254;
 }
 
-static const char under_keys[] = "\"paths\": {\"read\": [\"^/data/in.csv\", \"^/data/later\", \"/usr/**\", \"/lib/**\", \"/etc/ld.so.cache\"],"
+static const char under_keys[] = "\"paths\": {\"read\": [\"^/data/in.csv\", \"^/more/later\", \"/usr/**\", \"/lib/**\", \"/etc/ld.so.cache\"],"
 				 " \"write\": [\"^/data/sub/*\", \"/dev/null\"], \"execute\": [\"/bin/true\"]},"
 				 " \"network\": {\"connect\": [\"127.0.0.1:9\"]}";
 
@@ -419,6 +422,7 @@ static const struct {
 	const char *why;
 } attempts[] = {
 	{ attempt_read, "^/data/in.csv", 1, 0, 0, "a listed file is read" },
+	{ attempt_read, "^/data/tool", 1, 0, EACCES, "its neighbour is not" },
 	{ attempt_read, "^/fixed/in", 1, 0, EACCES, "an unlisted folder is not" },
 	{ attempt_write, "^/data/sub/new", 1, 0, 0, "a file is made where that is listed" },
 	{ attempt_write, "^/data/new", 1, 0, EACCES, "and not elsewhere" },
@@ -459,17 +463,19 @@ static void remake_folder(void)
 
 static void make_later(void)
 {
-	make_file("^/data/later");
+	make_file("^/more/later");
 }
 
-/* By name the policy still allows all of these: so must a ruleset that was made before. */
+/* By name the policy still allows all of these. A ruleset that was made before must as well, but for a file that is only
+ * read: the supervisor opens what has come to its name. */
 static void test_what_changes(int newest)
 {
 	make_folder("^/out", 0777);
 	struct policy *policy =
-		policy_of("\"paths\": {\"read\": [\"^/data/in.csv\", \"^/data/later\"], \"write\": [\"^/out/**\"]}");
-	tap_number(result_under(policy, newest, replace_file, attempt_read, "^/data/in.csv"), 0, "a listed file that was replaced");
-	tap_number(result_under(policy, newest, make_later, attempt_read, "^/data/later"), 0, "a listed file that came later");
+		policy_of("\"paths\": {\"read\": [\"^/data/in.csv\", \"^/more/later\"], \"write\": [\"^/out/**\"]}");
+	tap_number(result_under(policy, newest, replace_file, attempt_read, "^/data/in.csv"), EACCES,
+		   "a listed file that was replaced is left to the supervisor");
+	tap_number(result_under(policy, newest, make_later, attempt_read, "^/more/later"), 0, "a listed file that came later");
 	tap_number(result_under(policy, newest, remake_folder, attempt_write, "^/out/x"), 0, "a folder that was removed and made again");
 	policy_free(policy);
 }

@@ -21,6 +21,7 @@
 struct open_request {
 	struct open_how how;
 	bool own_how; /* the program called openat2 itself: the kernel checks its flags as they are */
+	bool refused; /* what was decided was refused by Landlock */
 };
 
 static const struct { uint64_t bits; const char *name; } flag_names[] = {
@@ -179,6 +180,14 @@ static struct resume open_descriptor(struct stop *stop, struct subject *subject,
 	return subject_allowed(stop, subject, access, &resume) ? open_held(object, request) : resume;
 }
 
+/* Allowed, and refused to the thread itself by Landlock, which knows a file by what had the name when the run began. The
+ * supervisor is in no domain; opened by it with the thread's identity, the mode alone counts. */
+static struct resume open_refused(const struct subject *subject, const struct open_request *request)
+{
+	auto_fd int object = resolve_open(subject->resolved.path, false);
+	return object >= 0 ? open_held(object, request) : resume_answer(object);
+}
+
 /* What an interpreter opens as its script is the file that was decided at the execve, held and delivered. */
 static struct resume open_script(struct stop *stop, struct subject *subject, const struct open_request *request)
 {
@@ -216,6 +225,8 @@ static struct resume open_existing(struct stop *stop, struct subject *subject, c
 		return resume;
 	if (script_is_awaited(stop, subject->resolved.path))
 		return open_script(stop, subject, request);
+	if (request->refused)
+		return open_refused(subject, request);
 	return open_pinned(stop, subject, request, true);
 }
 
@@ -269,6 +280,7 @@ static struct resume decide_open(struct stop *stop, const struct open_request *r
 	bool exclusive = (asked & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
 	bool no_follow = asked & O_NOFOLLOW || exclusive;
 	int failed = subject_read_name(stop, stop->row->roles.path, &subject);
+	stop->task->pin.refused = false;
 	/* What was decided for a folder is opened as one: the pinned flags hold O_DIRECTORY too. */
 	subject.directory = asked & O_DIRECTORY && (asked & O_TMPFILE) != O_TMPFILE;
 	if (!failed && open_as_written(stop, &subject, request, &resume))
@@ -308,7 +320,7 @@ static void how_of_open(struct open_how *how, uint64_t flags, uint64_t mode)
 struct resume handle_open(struct stop *stop)
 {
 	const struct syscall_roles *roles = &stop->row->roles;
-	struct open_request request = { .own_how = false };
+	struct open_request request = { .refused = stop->task->pin.refused };
 	uint64_t flags = (unsigned)stop_int(stop, roles->flags);
 	if (!roles->flags)
 		flags = O_CREAT | O_WRONLY | O_TRUNC; /* creat */
@@ -336,7 +348,7 @@ static int read_how(struct stop *stop, uint64_t address, uint64_t size, struct o
 struct resume handle_openat2(struct stop *stop)
 {
 	enum { HOW_ARGUMENT = 2, SIZE_ARGUMENT = 3 };
-	struct open_request request = { .own_how = true };
+	struct open_request request = { .own_how = true, .refused = stop->task->pin.refused };
 	uint64_t size = stop->call.args[SIZE_ARGUMENT];
 	if (size < sizeof(request.how))
 		return resume_answer(-EINVAL);

@@ -3,7 +3,7 @@
  * The policy names files at the moment of each call. Landlock holds inodes: a folder with all that is below it, as they are
  * when the run starts. So that the ruleset contains all that the policy will allow until the run ends,
  *     a pattern        becomes the folder in front of it,
- *     a file           becomes the folder that holds it: editors, compilers and package managers replace files by rename,
+ *     a program        becomes the folder that holds it, as a file does that the run may write: they are replaced by rename,
  *     what is missing  becomes the nearest folder above it,
  *     what the run itself may move away or remove, and make anew, becomes the folder above that,
  *     /proc/self       becomes /proc, since a rule on /proc/self would be one process' folder,
@@ -279,14 +279,16 @@ static enum kind cut_to_existing(const struct compiler *compiler, char *path)
 	return kind;
 }
 
-/* A file's rule stands at its folder. In "/", where that would be no rule at all, at the file, unless the run may make it
- * anew. */
-static void place_file(const struct compiler *compiler, struct place *place)
+/* A file's rule stands at the file where nothing but reading is allowed, and nothing but reading will be: another file that
+ * has come to that name is opened by the supervisor then (handle_open.c, open_refused). Else it stands at the folder; in "/",
+ * where that would be no rule at all, only if the run may make the file anew. */
+static void place_file(const struct compiler *compiler, struct place *place, bool steady)
 {
-	if (parent_length(place->path, strlen(place->path)) > 1 || run_may_replace(compiler, place->path))
-		cut_to_parent(place->path);
-	else
+	bool in_root = parent_length(place->path, strlen(place->path)) == 1;
+	if ((steady && place->rights == LANDLOCK_READ_FILE) || (in_root && !run_may_replace(compiler, place->path)))
 		place->rights &= file_rights;
+	else
+		cut_to_parent(place->path);
 }
 
 /* From what an entry names to what exists. False where no rule is needed. */
@@ -304,7 +306,7 @@ static bool find(const struct compiler *compiler, struct place *place)
 	if (place->device)
 		place->rights &= file_rights;
 	if (kind == KIND_FILE)
-		place_file(compiler, place);
+		place_file(compiler, place, steady && length == strlen(place->path));
 	place->literal = false;
 	return true;
 }

@@ -1,6 +1,7 @@
 #include "engine/pin.h"
 
 #include "base/text.h"
+#include "engine/identity.h"
 #include "engine/limits.h"
 #include "tracee/control.h"
 #include "tracee/memory.h"
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 bool pin_take(struct stop *stop, size_t bytes)
 {
@@ -79,6 +81,7 @@ struct resume pin_open(struct stop *stop, const char *path, bool trailing_slash,
 
 	stop->task->pin.repeat_most = repeat_most;
 	stop->task->pin.repeat_missing = repeat_missing;
+	stop->task->pin.repeat_refused = stop->supervisor->record->landlock_abi > 0 && !(how->flags & O_CREAT);
 	const uint64_t args[6] = { (uint64_t)AT_FDCWD, pin_address(stop, sizeof(decided)), pin_address(stop, 0), sizeof(decided),
 				   stop->call.args[4], stop->call.args[5] };
 	return pin_call(stop, SYS_openat2, args);
@@ -147,8 +150,22 @@ void pin_release(struct supervisor *supervisor, struct task *task)
 	task->pin.slot = PAGE_SLOT_NONE;
 }
 
-static bool must_repeat(const struct task_pin *pin, long result)
+/* An open was answered EACCES: would the file's mode alone have let the thread in? Then Landlock did not. */
+static bool refused_by_landlock(struct supervisor *supervisor, struct task *task)
 {
+	const struct open_how *how = page_slot_bytes(supervisor->page, task->pin.slot);
+	const char *path = (const char *)(how + 1);
+	int mode = (how->flags & O_ACCMODE) != O_WRONLY ? R_OK : 0;
+	if ((how->flags & O_ACCMODE) != O_RDONLY || how->flags & O_TRUNC)
+		mode |= W_OK;
+	return identity_assume(supervisor, task) == 0 && faccessat(AT_FDCWD, path, mode, AT_EACCESS) == 0;
+}
+
+static bool must_repeat(struct supervisor *supervisor, struct task *task, long result)
+{
+	const struct task_pin *pin = &task->pin;
+	if (result == -EACCES)
+		return pin->repeat_refused && refused_by_landlock(supervisor, task);
 	return pin->repeats < pin->repeat_most && (result == -ELOOP || (result == -ENOENT && pin->repeat_missing));
 }
 
@@ -173,8 +190,10 @@ void pin_finish(struct supervisor *supervisor, struct task *task)
 	if (result == -EMFILE)
 		limit_note_open_files(supervisor);
 	unsigned repeats = 0;
-	if (must_repeat(pin, result)) {
+	bool refused = false;
+	if (must_repeat(supervisor, task, result)) {
 		repeats = pin->repeats + 1;
+		refused = result == -EACCES;
 		registers_rewind(&registers, &pin->saved);
 	} else {
 		registers_put_back(&registers, &pin->saved, batch_result(task, result, &replaced));
@@ -183,5 +202,6 @@ void pin_finish(struct supervisor *supervisor, struct task *task)
 		return;
 	pin_release(supervisor, task);
 	pin->repeats = repeats;
+	pin->refused = refused;
 	control_resume(task->tid, 0);
 }

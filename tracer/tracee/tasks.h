@@ -26,6 +26,8 @@ struct task_pin {
 	unsigned repeats;        /* times the call was sent back to be decided again */
 	unsigned repeat_most;    /* on ELOOP: a link has appeared since the decision; 0: ELOOP is the answer */
 	bool repeat_missing;     /* on ENOENT as well: what was decided as existing is gone */
+	bool repeat_refused;     /* on EACCES as well, where Landlock is the reason: it may know another file by that name */
+	bool refused;            /* the call is back because of that */
 	char *guards[2];         /* paths that nobody may move while the call is under way: canonical, as written; owned */
 	uint64_t sent_length_at; /* sendmmsg: where the first message's length belongs; 0 for other calls */
 };
