@@ -194,11 +194,15 @@ _Noreturn static void child_main(const struct run_plan *plan, const struct launc
 	give_up(socket, STEP_EXEC, errno);
 }
 
-pid_t launch_child(const struct run_plan *plan, const struct launch *launch, const struct filter *filter, int socket)
+pid_t launch_child(const struct run_plan *plan, const struct launch *launch, const struct filter *filter,
+		   const int sockets[static 2])
 {
 	pid_t pid = fork();
-	if (pid == 0)
-		child_main(plan, launch, filter, socket);
+	if (pid == 0) {
+		/* With the tracer's end in its own hands the child would wait for the go byte of a tracer that has died. */
+		close(sockets[0]);
+		child_main(plan, launch, filter, sockets[1]);
+	}
 	return pid > 0 ? pid : -errno;
 }
 

@@ -37,9 +37,10 @@ pid_t launch_process(int (*body)(void *data), void *data);
 /* Ends this forked process at once. With a tracer the whole tree goes with it (PTRACE_O_EXITKILL). */
 _Noreturn void launch_abandon(void);
 
-/* Forks the child. It writes one byte to `socket` when it may be seized and waits for one byte before it goes on; later
- * the listener comes by SCM_RIGHTS, or a struct launch_report. The pid or -errno. */
-pid_t launch_child(const struct run_plan *plan, const struct launch *launch, const struct filter *filter, int socket);
+/* Forks the child, which has sockets[1]; the tracer keeps sockets[0]. The child writes one byte when it may be seized and waits
+ * for one byte before it goes on; later the listener comes by SCM_RIGHTS, or a struct launch_report. The pid or -errno. */
+pid_t launch_child(const struct run_plan *plan, const struct launch *launch, const struct filter *filter,
+		   const int sockets[static 2]);
 
 /* Takes the listener from the socket, without waiting: a descriptor, or -errno. */
 int launch_receive_listener(int socket);

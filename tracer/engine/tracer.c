@@ -107,7 +107,7 @@ static int start_child(struct supervisor *supervisor, const struct launch *launc
 		record_error(record, "launch", errno, "cannot make a socket for the target's start: %s", strerror(errno));
 		return -errno;
 	}
-	pid_t pid = launch_child(supervisor->plan, launch, filter, pair[1]);
+	pid_t pid = launch_child(supervisor->plan, launch, filter, pair);
 	close(pair[1]);
 	supervisor->launch = pair[0];
 	if (pid < 0) {
