@@ -151,6 +151,7 @@ struct record_stack_frame {
 	char build_id[41];        /* hexadecimal, "" where the file has none */
 	char file[1024];          /* source file, "" unknown */
 	uint32_t line;
+	bool inlined;             /* its code lies in the frame behind it, whose address this is */
 	bool of_parent;           /* a suspended parent's frame (vfork, posix_spawn), behind the child's own */
 };
 

@@ -48,6 +48,8 @@ static void add_stack_frame(cJSON *array, const struct record_stack_frame *frame
 	add_text(item, "build_id", frame->build_id, sizeof(frame->build_id));
 	add_text(item, "file", frame->file, sizeof(frame->file));
 	add_line(item, frame->line);
+	if (frame->inlined)
+		json_add_bool(item, "inlined", true);
 	if (frame->of_parent)
 		json_add_bool(item, "of_parent", true);
 }
@@ -99,16 +101,47 @@ static bool script_place(const struct record_explanation *explanation, struct pl
 	return false;
 }
 
-static bool stack_place(const struct record_explanation *explanation, struct place *place)
+/* Where Go's own library was built: its runtime is on every stack of it. The length of the folder's name in *file, or 0. */
+static size_t go_library(const struct record_explanation *explanation, const char **file)
 {
 	for (uint32_t i = 0; i < stack_count(explanation); i++) {
 		const struct record_stack_frame *frame = &explanation->stack[i];
-		if (frame->line == 0 || frame->file[0] == '\0')
+		const char *source = strstr(frame->file, "/src/runtime/");
+		if (!source || strncmp(frame->function, "runtime.", strlen("runtime.")) != 0)
+			continue;
+		*file = frame->file;
+		return (size_t)(source - frame->file) + strlen("/src/");
+	}
+	return 0;
+}
+
+/* Source of a language's own library: Rust's and Go's come with lines, and headers of C and C++ with inlined functions. */
+static bool is_library_code(const struct record_explanation *explanation, const struct record_stack_frame *frame)
+{
+	static const char *const folders[] = { "/rustc/", "/usr/include/", "/usr/lib/" };
+	for (size_t i = 0; i < sizeof(folders) / sizeof(*folders); i++)
+		if (strncmp(frame->file, folders[i], strlen(folders[i])) == 0)
+			return true;
+	const char *go = NULL;
+	size_t length = go_library(explanation, &go);
+	return length > 0 && strncmp(frame->file, go, length) == 0;
+}
+
+static bool innermost_line(const struct record_explanation *explanation, bool with_libraries, struct place *place)
+{
+	for (uint32_t i = 0; i < stack_count(explanation); i++) {
+		const struct record_stack_frame *frame = &explanation->stack[i];
+		if (frame->line == 0 || frame->file[0] == '\0' || (!with_libraries && is_library_code(explanation, frame)))
 			continue;
 		*place = (struct place){ frame->file, frame->function, sizeof(frame->file), sizeof(frame->function), frame->line };
 		return true;
 	}
 	return false;
+}
+
+static bool stack_place(const struct record_explanation *explanation, struct place *place)
+{
+	return innermost_line(explanation, false, place) || innermost_line(explanation, true, place);
 }
 
 bool stacks_append_place(struct text *text, const struct record_explanation *explanation)

@@ -131,6 +131,7 @@ static void take_frame(struct incoming *incoming)
 	frame->offset = message->offset;
 	frame->line = message->line;
 	frame->of_parent = message->of_parent != 0;
+	frame->inlined = message->inlined != 0;
 	take_text(frame->function, sizeof(frame->function), message->function);
 	take_text(frame->module, sizeof(frame->module), message->module);
 	take_text(frame->build_id, sizeof(frame->build_id), message->build_id);

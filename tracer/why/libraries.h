@@ -25,7 +25,8 @@ extern int dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip, unw_
 	X(dwfl_begin) X(dwfl_end) X(dwfl_report_begin) X(dwfl_report_module) X(dwfl_report_end) X(dwfl_module_info) X(dwfl_attach_state) \
 	X(dwfl_thread_state_registers) X(dwfl_getthread_frames) X(dwfl_frame_pc) X(dwfl_errmsg) X(dwelf_elf_gnu_build_id) \
 	X(dwarf_begin_elf) X(dwarf_end) X(dwarf_nextcu) X(dwarf_offdie) X(dwarf_haspc) X(dwarf_getsrc_die) X(dwarf_addrdie) \
-	X(dwarf_linesrc) X(dwarf_lineno) X(dwarf_attr) X(dwarf_formstring)
+	X(dwarf_linesrc) X(dwarf_lineno) X(dwarf_attr) X(dwarf_formstring) X(dwarf_dieoffset) X(dwarf_child) X(dwarf_siblingof) X(dwarf_tag) \
+	X(dwarf_attr_integrate) X(dwarf_diename) X(dwarf_formudata) X(dwarf_getsrcfiles) X(dwarf_filesrc)
 #define LIBRARY_UNWIND(X) \
 	X(unw_create_addr_space) X(unw_destroy_addr_space) X(unw_init_remote) X(unw_step) X(unw_get_reg) X(unw_is_signal_frame) \
 	X(dwarf_search_unwind_table)

@@ -17,8 +17,7 @@ static Dwarf *dwarf_of(struct image_module *module)
 	return module->dwarf;
 }
 
-/* The unit's folder in front of a relative name, as debuggers do. */
-static void set_file(Dwarf_Die *unit, const char *name, struct record_stack_frame *frame)
+void symbolise_set_file(void *unit, const char *name, struct record_stack_frame *frame)
 {
 	Dwarf_Attribute attribute;
 	const char *folder = NULL;
@@ -28,21 +27,22 @@ static void set_file(Dwarf_Die *unit, const char *name, struct record_stack_fram
 		text_copy(frame->file, sizeof(frame->file), name);
 }
 
-static bool line_in_unit(Dwarf_Die *unit, uint64_t place, struct record_stack_frame *frame)
+static bool line_in_unit(Dwarf_Die *unit, uint64_t place, struct unwind_frame *where, struct record_stack_frame *frame)
 {
 	int number;
 	Dwarf_Line *line = libraries.dwarf_getsrc_die(unit, place);
 	const char *name = line ? libraries.dwarf_linesrc(line, NULL, NULL) : NULL;
 	if (!name || libraries.dwarf_lineno(line, &number) != 0 || number <= 0)
 		return false;
-	set_file(unit, name, frame);
+	symbolise_set_file(unit, name, frame);
 	frame->line = (uint32_t)number;
+	where->unit = libraries.dwarf_dieoffset(unit);
 	return true;
 }
 
 /* Compilers other than gcc leave out .debug_aranges, and linked objects of both kinds leave it incomplete: what it does not
  * know is looked for in every unit. Front's deadline bounds this. */
-static void walk_units(Dwarf *dwarf, const uint64_t *places, size_t count, struct record_stack_frame *out)
+static void walk_units(Dwarf *dwarf, const uint64_t *places, struct unwind_frame *frames, size_t count, struct record_stack_frame *out)
 {
 	Dwarf_Off offset = 0, next;
 	size_t header_bytes;
@@ -51,12 +51,12 @@ static void walk_units(Dwarf *dwarf, const uint64_t *places, size_t count, struc
 		if (libraries.dwarf_offdie(dwarf, offset + header_bytes, &unit))
 			for (size_t i = 0; i < count; i++)
 				if (places[i] && out[i].line == 0 && libraries.dwarf_haspc(&unit, places[i]) == 1)
-					line_in_unit(&unit, places[i], &out[i]);
+					line_in_unit(&unit, places[i], &frames[i], &out[i]);
 		offset = next;
 	}
 }
 
-static void lines_of_module(struct image *image, struct image_module *module, const struct unwind_frame *frames, size_t count,
+static void lines_of_module(struct image *image, struct image_module *module, struct unwind_frame *frames, size_t count,
 			    struct record_stack_frame *out)
 {
 	uint64_t places[RECORD_STACK_FRAME_MAX] = { 0 };
@@ -68,17 +68,17 @@ static void lines_of_module(struct image *image, struct image_module *module, co
 			continue;
 		places[i] = unwind_lookup(&frames[i]) - module->bias;
 		if (dwarf && libraries.dwarf_addrdie(dwarf, places[i], &unit))
-			line_in_unit(&unit, places[i], &out[i]);
+			line_in_unit(&unit, places[i], &frames[i], &out[i]);
 		any_left = any_left || out[i].line == 0;
 	}
 	if (dwarf && any_left)
-		walk_units(dwarf, places, count, out);
+		walk_units(dwarf, places, frames, count, out);
 	for (size_t i = 0; i < count; i++)
 		if (places[i] && out[i].line == 0)
 			gopclntab_line(module, places[i], &out[i]);
 }
 
-void symbolise_lines(struct image *image, const struct unwind_frame *frames, size_t count, struct record_stack_frame *out)
+void symbolise_lines(struct image *image, struct unwind_frame *frames, size_t count, struct record_stack_frame *out)
 {
 	if (!libraries_load_dw())
 		return;

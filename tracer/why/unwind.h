@@ -31,8 +31,7 @@ enum unwind_kind { UNWIND_FRAME = 1, UNWIND_END, UNWIND_SOURCE };
 struct unwind_message {
 	uint32_t magic, kind;
 	uint32_t index, line;
-	uint32_t of_parent;
-	uint32_t spare;
+	uint32_t of_parent, inlined;
 	uint64_t address, offset;
 	char function[sizeof(((struct record_stack_frame *)0)->function)];
 	char module[sizeof(((struct record_stack_frame *)0)->module)];
@@ -47,6 +46,7 @@ struct unwind_frame {
 	uint64_t address;
 	bool is_exact; /* the instruction itself: the innermost frame, or one that a signal interrupted. Others hold the address
 			* that a call returns to, which may belong to the next line, or to the next function. */
+	uint64_t unit; /* offset of the unit that has its line, in the module's debug information; 0: none */
 };
 
 struct unwind_walk {
@@ -76,6 +76,13 @@ static inline uint64_t unwind_lookup(const struct unwind_frame *frame)
 /* Fill what the modules tell of each frame; `frames` and `out` run in parallel. */
 void symbolise_functions(struct image *image, const struct unwind_frame *frames, size_t count, struct record_stack_frame *out);
 void symbolise_demangle(struct record_stack_frame *frames, size_t count);
-void symbolise_lines(struct image *image, const struct unwind_frame *frames, size_t count, struct record_stack_frame *out);
+void symbolise_lines(struct image *image, struct unwind_frame *frames, size_t count, struct record_stack_frame *out);
+
+/* Puts the functions that were inlined in front of the frames that hold them: the new number of frames, at most `most`. */
+size_t symbolise_inlined(struct image *image, const struct unwind_frame *places, size_t count, struct record_stack_frame *frames,
+			 size_t most);
+
+/* The unit's folder in front of a relative name, as debuggers do. `unit` is a Dwarf_Die. */
+void symbolise_set_file(void *unit, const char *name, struct record_stack_frame *frame);
 
 #endif

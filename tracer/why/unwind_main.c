@@ -104,7 +104,8 @@ static bool send_message(const struct unwind_message *message)
 
 static bool send_frame(const struct record_stack_frame *frame, uint32_t index)
 {
-	struct unwind_message message = { .magic = UNWIND_MAGIC, .kind = UNWIND_FRAME, .index = index, .line = frame->line,
+	struct unwind_message message = { .magic = UNWIND_MAGIC, .kind = UNWIND_FRAME, .index = index,
+					  .line = frame->line, .inlined = frame->inlined,
 					  .of_parent = frame->of_parent, .address = frame->address, .offset = frame->offset };
 	memcpy(message.function, frame->function, sizeof(message.function));
 	memcpy(message.module, frame->module, sizeof(message.module));
@@ -164,7 +165,7 @@ static void set_module_offsets(struct image *image, const struct unwind_frame *f
 }
 
 /* Each step says more about the same frames, and takes longer or touches more of the files: what is known is sent before. */
-static void send_walk(struct image *image, const struct unwind_walk *walk, struct answer *answer, bool of_parent)
+static void send_walk(struct image *image, struct unwind_walk *walk, struct answer *answer, bool of_parent)
 {
 	uint32_t base = answer->count, room = RECORD_STACK_FRAME_MAX - base;
 	size_t count = walk->count < room ? walk->count : room;
@@ -178,6 +179,10 @@ static void send_walk(struct image *image, const struct unwind_walk *walk, struc
 	send_answer(answer);
 	symbolise_lines(image, walk->frames, count, out);
 	symbolise_demangle(out, count);
+	send_answer(answer);
+	size_t expanded = symbolise_inlined(image, walk->frames, count, out, room);
+	symbolise_demangle(out, expanded);
+	answer->count = base + (uint32_t)expanded;
 	send_answer(answer);
 }
 
