@@ -440,11 +440,13 @@ static struct resume judge_unbound_listen(struct stop *stop, const struct socket
 struct resume handle_listen(struct stop *stop)
 {
 	struct socket_facts facts;
+	struct resume resume = resume_run();
 	int descriptor = stop_int(stop, stop->row->roles.fd);
 	socket_look(stop->task, descriptor, &facts);
-	if (facts.inode == 0 || facts.is_unix)
-		return resume_run(); /* no socket: the kernel says so */
-	struct resume resume = resume_run();
+	if (facts.inode == 0)
+		return is_socket(stop, &resume) ? resume_answer(-EBADF) : resume;
+	if (facts.is_unix)
+		return resume; /* its own: whoever connects is told whose call it was (SO_PEERCRED) */
 	bool internet = !facts.known || facts.domain == AF_INET || facts.domain == AF_INET6;
 	if (internet && !socket_was_bound(stop->supervisor, &facts))
 		resume = judge_unbound_listen(stop, &facts);

@@ -36,18 +36,35 @@ static bool local_port_is_set(int fd)
 	return (address.any.sa_family == AF_INET && address.ipv4.sin_port) || (address.any.sa_family == AF_INET6 && address.ipv6.sin6_port);
 }
 
-/* A copy of what is behind the number, or -1. A thread may have a descriptor table of its own (clone without CLONE_FILES),
- * and pidfd_open() names the process; another thread may change what the number means: only the inode tells. */
+#ifndef PIDFD_THREAD
+#define PIDFD_THREAD O_EXCL /* Linux 6.9 */
+#endif
+
+/* The thread itself where that can be said: it may have a descriptor table of its own (clone without CLONE_FILES), and the
+ * first thread of its process may have ended. */
+static int open_pidfd(const struct task *task)
+{
+	int fd = (int)syscall(SYS_pidfd_open, task->tid, PIDFD_THREAD);
+	return fd >= 0 ? fd : (int)syscall(SYS_pidfd_open, task->process->tgid, 0);
+}
+
+/* A copy of the socket with this inode, which was behind the number. -EBADF where the number means something else by now:
+ * another thread may change that at any time. Another -errno where the host gives no copies. */
 static int copy_of(const struct task *task, int descriptor, uint64_t inode)
 {
+	char state;
 	struct stat status;
-	auto_fd int process = (int)syscall(SYS_pidfd_open, task->process->tgid, 0);
+	auto_fd int process = open_pidfd(task);
 	if (process < 0)
-		return -1;
+		return -errno;
 	int fd = (int)syscall(SYS_pidfd_getfd, process, descriptor, 0);
-	if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISSOCK(status.st_mode) || status.st_ino != inode)) {
+	if (fd < 0 && errno == EBADF && proc_read_state(task->process->tgid, &state) == 0 && state == 'Z')
+		return -ESRCH; /* a first thread that has ended has no descriptors, on a kernel without PIDFD_THREAD */
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status) != 0 || !S_ISSOCK(status.st_mode) || status.st_ino != inode) {
 		close(fd);
-		return -1;
+		return -EBADF;
 	}
 	return fd;
 }
@@ -85,7 +102,7 @@ int socket_listen(const struct task *task, int descriptor, const struct socket_f
 {
 	auto_fd int fd = copy_of(task, descriptor, facts->inode);
 	if (fd < 0)
-		return 1;
+		return fd == -EBADF ? fd : 1;
 	return listen(fd, backlog) == 0 ? 0 : -errno;
 }
 

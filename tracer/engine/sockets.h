@@ -27,7 +27,7 @@ void socket_remember(struct supervisor *supervisor, const struct socket_facts *f
 bool socket_was_bound(const struct supervisor *supervisor, const struct socket_facts *facts);
 
 /* listen() on the very socket that the facts are about, done by the supervisor: in the thread's own call the number may mean
- * another one by then. 1 where the host does not give us the socket, else 0 or -errno. */
+ * another one by then (-EBADF). 1 where the host does not give us the socket, else 0 or -errno. */
 int socket_listen(const struct task *task, int descriptor, const struct socket_facts *facts, int backlog);
 
 /* Does the destination belong to a socket that the tree has bound and still holds? By the kernel's own tables. */
