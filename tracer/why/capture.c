@@ -55,13 +55,14 @@ static bool try_reader(const struct why_process *process, const struct script_re
 	return explanation->script_count > 0;
 }
 
-static bool script_frames(pid_t tid, struct record_explanation *explanation)
+/* `registers` are NULL for a thread that is in a stop. */
+static bool script_frames(pid_t tid, const struct registers_all *registers, struct record_explanation *explanation)
 {
 	bool found = false;
 	struct why_process *process = memory_zeroed(1, sizeof(*process));
 	struct walk *walk = memory_zeroed(1, sizeof(*walk));
 	process->deadline_ns = clock_now_ns() + (uint64_t)WHY_BUDGET_US * NS_PER_US;
-	int failed = why_process_read(tid, process);
+	int failed = registers ? why_process_read_at(tid, registers, process) : why_process_read(tid, process);
 	if (failed && script_readers[0])
 		snprintf(explanation->script_missing, sizeof(explanation->script_missing), "the process could not be read: %s",
 			 strerror(-failed));
@@ -178,8 +179,11 @@ void capture(pid_t tid, pid_t parent, struct record_explanation *explanation)
 	snapshots(tid, parent, explanation);
 	/* Until it executes, a vfork child shares its parent's memory, and its thread register too: its own frames are those
 	 * of the parent. Where an interpreter's runtime was left behind in another memory, there are none in the parent's. */
-	if (!script_frames(tid, explanation) && parent > 0)
-		script_frames(parent, explanation);
+	if (!script_frames(tid, NULL, explanation) && explanation->snapshot_count > 1) {
+		struct registers_all registers;
+		memcpy(registers.bytes, explanation->snapshots[1].registers, sizeof(registers.bytes));
+		script_frames(parent, &registers, explanation);
+	}
 	explanation->captured_ns = (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
 	atomic_thread_fence(memory_order_release);
 	explanation->captured = true;

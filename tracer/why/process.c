@@ -16,29 +16,29 @@
 
 enum { MAPS_BYTES = 256 * 1024 };
 
-static int read_registers(struct why_process *process)
+static void set_position(struct why_process *process, const struct registers_all *registers)
 {
-	struct registers_all all;
-	int failed = registers_read_all(process->tid, &all);
-	if (failed)
-		return failed;
 	struct registers_position position;
-	registers_position(&all, &position);
+	registers_position(registers, &position);
 	process->instruction_pointer = position.instruction_pointer;
 	process->stack_pointer = position.stack_pointer;
 	process->frame_pointer = position.frame_pointer;
 	process->fs_base = position.fs_base;
-	return 0;
 }
 
 int why_process_read(pid_t tid, struct why_process *process)
 {
+	struct registers_all registers;
+	int failed = registers_read_all(tid, &registers);
+	return failed ? failed : why_process_read_at(tid, &registers, process);
+}
+
+int why_process_read_at(pid_t tid, const struct registers_all *registers, struct why_process *process)
+{
 	process->tid = tid;
 	process->map_count = 0;
 	process->executable[0] = '\0';
-	int failed = read_registers(process);
-	if (failed)
-		return failed;
+	set_position(process, registers);
 	if (proc_read_link(tid, "exe", process->executable, sizeof(process->executable)) < 0)
 		process->executable[0] = '\0';
 

@@ -2,6 +2,8 @@
 #ifndef WHY_PROCESS_H
 #define WHY_PROCESS_H
 
+#include "tracee/registers.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -27,6 +29,9 @@ struct why_process {
 
 /* Reads registers and maps. 0 or -errno. */
 int why_process_read(pid_t tid, struct why_process *process);
+
+/* As above, for a thread that is in no stop and whose registers are known from an earlier one. */
+int why_process_read_at(pid_t tid, const struct registers_all *registers, struct why_process *process);
 
 /* All return true when exactly that was read; false for any unreadable byte, or when the time is over. */
 bool why_read(const struct why_process *process, uint64_t address, void *to, size_t length);
