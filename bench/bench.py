@@ -4,7 +4,8 @@
     bench.py [--build DIR] [--rounds N] [--json FILE]
 
 They take turns, so that whatever else the machine does meets all of them; each number is a median. One table for all
-processes on one CPU, one for where the kernel puts them. FILE (DIR/bench.json) holds every sample.
+processes on one CPU, one for where the kernel puts them. The last table is what an explanation costs. FILE
+(DIR/bench.json) holds every sample.
 """
 
 import argparse
@@ -28,6 +29,7 @@ class Bench:
 		self.build = os.path.abspath(build)
 		self.rounds = rounds
 		self.file = os.path.join(self.build, "bench", "opened")
+		self.run = [os.path.join(self.build, "bailiff"), "run", "-o", os.path.join(self.build, "bench", "verdict.json")]
 		self.loop = os.path.join(self.build, "bench", "open_loop")
 		with open(self.file, "w", encoding="ascii") as file:
 			file.write("x\n")
@@ -70,6 +72,57 @@ class Bench:
 		return found
 
 
+# Programs that open one file: what it costs to say who was blocked shows beside the same run with that file allowed.
+OPENERS = {
+	"cat": ["/bin/cat"],
+	"bash": ["/bin/bash", "-c", 'read line < "$1"', "bash"],
+	"perl": ["/usr/bin/perl", "-e", "open(F, '<', $ARGV[0])"],
+	"python": ["/usr/bin/python3", "-c", "import sys; open(sys.argv[1])"],
+	"node": ["/usr/bin/node", "-e", "require('fs').readFileSync(process.argv[1])"],
+}
+AGAIN = """
+import sys, time
+def go():
+	try:
+		open(sys.argv[1])
+	except OSError:
+		pass
+go()
+begin = time.perf_counter()
+for number in range(1000):
+	go()
+print((time.perf_counter() - begin) * 1000)
+"""
+
+
+def opener_us(bench, command, allowed, policy):
+	options = ["--read", bench.file] if allowed else []
+	begin = time.perf_counter()
+	done = subprocess.run([*bench.run, "-p", policy, *options, "--", *command, bench.file], capture_output=True, check=False)
+	if (done.returncode == 122) == allowed:
+		raise SystemExit(f"bench: {command[0]} ended with {done.returncode}: {done.stderr.decode()}")
+	return (time.perf_counter() - begin) * 1e6
+
+
+def show_stacks(bench):
+	"""The first violation of a run is explained, later ones are only recorded."""
+	print(f"\nfirst stack, by interpreter\n{'':12}{'allowed us':>12}{'blocked us':>12}{'more':>10}")
+	found = {}
+	for name, command in OPENERS.items():
+		if not os.access(command[0], os.X_OK):
+			continue
+		policy = name if name in ("python", "node") else "default"
+		samples = {allowed: [opener_us(bench, command, allowed, policy) for _ in range(bench.rounds)] for allowed in (True, False)}
+		middle = {allowed: statistics.median(values) for allowed, values in samples.items()}
+		print(f"{name:12}{middle[True]:12.0f}{middle[False]:12.0f}{middle[False] - middle[True]:10.0f}")
+		found[name] = {"unit": "us", "allowed": samples[True], "blocked": samples[False]}
+	done = subprocess.run([*bench.run, "-p", "python", "--on-violation", "deny", "--", "/usr/bin/python3", "-c", AGAIN, bench.file],
+		capture_output=True, text=True, check=False)
+	print(f"{'later ones':12}{float(done.stdout):12.1f} us each, under deny")
+	found["later"] = {"unit": "us", "each": float(done.stdout)}
+	return found
+
+
 def place(pinned):
 	return [shutil.which("taskset"), "-c", "0"] if pinned else []
 
@@ -98,6 +151,7 @@ def main():
 		key = "one_cpu" if pinned else "free"
 		result[f"open_{key}"] = show(f"open and close, {where}", "ns a pair", bench.samples(bench.open_ns, pinned))
 		result[f"start_{key}"] = show(f"start of /bin/true, {where}", "us", bench.samples(bench.start_us, pinned))
+	result["stacks"] = show_stacks(bench)
 	with open(options.json or os.path.join(bench.build, "bench.json"), "w", encoding="ascii") as file:
 		json.dump(result, file, indent=1)
 	return 0
