@@ -164,7 +164,7 @@ const char *json_node_kind(const struct json_node *node)
 	}
 }
 
-static void append_token(struct text *pointer, const char *key)
+void json_pointer_append(struct text *pointer, const char *key)
 {
 	text_append(pointer, "/");
 	for (; *key; key++) {
@@ -181,7 +181,7 @@ static void append_pointer(struct text *pointer, const struct json_node *node)
 		return;
 	append_pointer(pointer, node->up);
 	if (json_node_key(node))
-		append_token(pointer, json_node_key(node));
+		json_pointer_append(pointer, json_node_key(node));
 	else
 		text_printf(pointer, "/%zu", node->index);
 }

@@ -2,6 +2,7 @@
 #ifndef POLICY_JSON_TREE_H
 #define POLICY_JSON_TREE_H
 
+#include "base/text.h"
 #include "policy/json_scan.h"
 
 #include <cjson/cJSON.h>
@@ -41,5 +42,8 @@ const struct json_place *json_node_place(const struct json_node *node);
 
 /* RFC 6901. Owned by the caller. */
 char *json_node_pointer(const struct json_node *node);
+
+/* One more step of such a pointer. */
+void json_pointer_append(struct text *pointer, const char *key);
 
 #endif
