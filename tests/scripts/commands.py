@@ -185,6 +185,41 @@ def check_explain():
 	same("input without end is given up", (done.returncode, done.stderr), (125, "bailiff: standard input: more than 64 MiB is no verdict\n"))
 
 
+def words_of(plain):
+	"""The lines of an explanation without what only lays them out."""
+	return [re.sub(r" +", " ", line).strip() for line in plain.splitlines() if line.strip()]
+
+
+def check_formats():
+	for name in sorted(name for name in os.listdir(GOLDEN) if name.startswith("verdict_")):
+		path = os.path.join(GOLDEN, name)
+		plain = run("explain", path).stdout
+		same(f"--format text is the default: {name}", run("explain", "--format", "text", path).stdout, plain)
+		markdown = run("explain", "--format=markdown", path).stdout
+		bare = re.sub(r"^```(text)?$|\*\*|`", "", markdown, flags=re.M)
+		same(f"Markdown says the same: {name}", words_of(bare), words_of(plain))
+		told = json.loads(run("explain", "--format", "json", path).stdout)
+		texts = [told["summary"]] + [sentence["text"] for sentence in told["sentences"]]
+		ok(len(texts) == len(words_of(plain)) and all(line.endswith(re.sub(r" +", " ", text)) for line, text in zip(words_of(plain), texts)),
+			f"JSON says the same: {name}", f"{told}\n{plain}")
+		verdict = json.loads(golden(name))
+		same(f"with status and rule: {name}", (told["status"], told["rule"]), (verdict["status"], verdict["rule"]))
+	told = json.loads(run("explain", "--format", "json", os.path.join(GOLDEN, "verdict_connect_killed.json")).stdout)
+	same("a sentence has its label", {"label": "answered", "text": "killed after 0.31s"} in told["sentences"], True)
+	check_foreign_markup()
+
+
+def check_foreign_markup():
+	"""A name that would be a mention, a link or the end of the code around it."""
+	verdict = json.loads(golden("verdict_connect_killed.json"))
+	verdict["summary"] = "blocked: reading /tmp/`<b>``@all[x](http://192.0.2.1/)` is not listed"
+	verdict["first_failure"]["operation"]["target"] = "```\n# heading ````"
+	markdown = run("explain", "--format", "markdown", "-", input=json.dumps(verdict)).stdout
+	ok(markdown.startswith("**blocked:** ```reading /tmp/`<b>``@all[x](http://192.0.2.1/)` is not listed```\n"), "code outlasts backticks", markdown)
+	ok("\nobject     ```\\x0a# heading ````\n" in markdown, "a name stays on its line", markdown)
+	same("every block has the longer fence", re.findall(r"^`{3,}\w*$", markdown, re.M), ["`````text", "`````"] * 3)
+
+
 def on_terminal(*arguments, **environment):
 	"""What bailiff writes to a terminal."""
 	master, slave = pty.openpty()
@@ -318,13 +353,15 @@ def check_completion():
 	same("completion: shipped policies, and nothing else", completions("run", "-p", "git-r"), ["git-read"])
 	ok("check_me.json" in completions("explain", write("check_me.json", "{}") and "check_m"), "completion: verdicts", completions("explain", "check_m"))
 	write("two words.json", "{}")
+	same("completion: formats", completions("explain", "--format", "m"), ["markdown"])
+	ok("python" in completions("explain", "--apply", "1", "py"), "completion: the policy of --apply", completions("explain", "--apply", "1", "py"))
 	same("completion: a name with a blank", completions("explain", "two"), ["two words.json"])
 	ok("cat" in completions("run", "-p", "default", "ca"), "completion: commands to run", completions("run", "-p", "default", "ca")[:9])
 
 
 def main():
 	prepare()
-	for check in (check_questions, check_several, check_replay, check_explain, check_colour, check_policy, check_full_output, check_doctor,
+	for check in (check_questions, check_several, check_replay, check_explain, check_formats, check_colour, check_policy, check_full_output, check_doctor,
 			check_completion):
 		check()
 	print(f"1..{len(results)}")

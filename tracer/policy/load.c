@@ -349,6 +349,19 @@ int policy_load(const char *name, const struct policy_override *overrides, size_
 	return result;
 }
 
+int policy_read_text(const char *name, char **file, char **text, size_t *length, struct error *error)
+{
+	struct source source;
+	int result = source_find(name, &source, error);
+	if (result != 0)
+		return result;
+	*file = text_duplicate(source.file);
+	*text = text_duplicate_bytes(source.text, source.length);
+	*length = source.length;
+	source_free(&source);
+	return 0;
+}
+
 int policy_load_text(const char *file_name, const char *text, size_t length, const struct policy_override *overrides,
 		     size_t override_count, struct policy **policy, struct error *error)
 {

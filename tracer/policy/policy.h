@@ -139,6 +139,9 @@ int policy_load(const char *name, const struct policy_override *overrides, size_
 int policy_load_text(const char *file_name, const char *text, size_t length, const struct policy_override *overrides,
 		     size_t override_count, struct policy **policy, struct error *error);
 
+/* The text that policy_load(name) would read first, and the name of its file as a position shows it. Both are the caller's. */
+int policy_read_text(const char *name, char **file, char **text, size_t *length, struct error *error);
+
 /* Values for ${…}: absolute paths without `.` and `..`. NULL: the variable has no value, and entries that use it are
  * dropped (rule.dropped). */
 struct policy_variables {

@@ -301,16 +301,25 @@ static void append_suggestion(struct text *out, const cJSON *suggestion)
 	}
 }
 
-/* What to say where no change of the policy is proposed. */
-static const char *without_suggestion(const cJSON *failure)
+/* Is what was asked for a name that JSON cannot hold? Its exact bytes then stand beside it. */
+static bool is_not_utf8(const cJSON *failure)
+{
+	const cJSON *path = json_get(failure, "path");
+	const char *exact = json_string(path, "resolved") ? "resolved_base64" : "given_base64";
+	return json_get(path, exact) || json_get(json_get(failure, "operation"), "target_base64");
+}
+
+const char *explain_unopened(const cJSON *failure)
 {
 	const char *pointer = json_string(json_get(failure, "policy"), "pointer");
 	if (!rule_starts(failure, "policy_blocked"))
-		return "";
+		return NULL;
 	if (pointer && strstr(pointer, "/deny/"))
-		return "\nAn entry that denies beats every entry that allows: to let this pass it has to go, or to become "
-		       "narrower.\n";
-	return "\nNo entry in a policy is known that would open exactly this.\n";
+		return "An entry that denies beats every entry that allows: to let this pass it has to go, or to become "
+		       "narrower.";
+	if (is_not_utf8(failure))
+		return "The name is not UTF-8, and a policy is: no entry can name it alone.";
+	return "No entry in a policy is known that would open exactly this.";
 }
 
 /* The narrowest one as what can be typed at once: many a reader has no policy of their own yet. */
@@ -327,7 +336,9 @@ static void suggestion_lines(const struct page *page, const cJSON *failure)
 	int shown = 0;
 	const cJSON *suggestion;
 	if (json_length(failure, "suggestions") == 0) {
-		text_append(page->out, without_suggestion(failure));
+		const char *unopened = explain_unopened(failure);
+		if (unopened)
+			text_printf(page->out, "\n%s\n", unopened);
 		return;
 	}
 	text_append(page->out, "\nOne of these changes to the policy lets it pass, the narrowest first:\n");

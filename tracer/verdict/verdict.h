@@ -54,6 +54,13 @@ char *verdict_summary(const struct run_record *record, const struct verdict_cont
  * sequences; everything taken from the verdict is made safe for a terminal first. */
 void explain_words(const cJSON *verdict, bool colour, struct text *out);
 
+/* The same words laid out for an issue or a chat, and as one JSON object with its sentences for a program. */
+void explain_markdown(const cJSON *verdict, struct text *out);
+void explain_json(const cJSON *verdict, struct text *out);
+
+/* Why a first failure comes without a suggestion, as a sentence; NULL where there is nothing to say. Static storage. */
+const char *explain_unopened(const cJSON *failure);
+
 /* Parses and checks that it is a verdict that this version can read. Owned by the caller. */
 int verdict_parse(const char *text, size_t length, cJSON **verdict, struct error *error);
 
