@@ -65,7 +65,7 @@ static void write_all_of_it(const char *destination, const char *name)
 	struct error error = { 0 };
 	if (!tap_number(verdict_output_open(destination, &output, &error), 0, "%s: opens (%s)", name, error.message))
 		return;
-	check_descriptor(output.fd, name);
+	check_descriptor(output.kind == VERDICT_OUTPUT_REPLACE ? output.file.fd : output.fd, name);
 	tap_number(verdict_output_write(&output, verdict, strlen(verdict), &error), 0, "%s: is written (%s)", name, error.message);
 	tap_number(output.kind, VERDICT_OUTPUT_CLOSED, "%s: is closed", name);
 	verdict_output_discard(&output);

@@ -4,6 +4,7 @@
 #define CLI_VERDICT_OUTPUT_H
 
 #include "base/error.h"
+#include "base/replacement.h"
 
 #include <stddef.h>
 #include <sys/types.h>
@@ -12,15 +13,13 @@ enum verdict_output_kind {
 	VERDICT_OUTPUT_CLOSED = 0,
 	VERDICT_OUTPUT_DIRECT,  /* written as it comes: a descriptor, a device, a FIFO that has a reader */
 	VERDICT_OUTPUT_FIFO,    /* nobody reads it yet: opened for writing when the verdict is there */
-	VERDICT_OUTPUT_REPLACE, /* a new file, put in the place of `name` at the end */
+	VERDICT_OUTPUT_REPLACE, /* a new file, put in its place at the end */
 };
 
 struct verdict_output {
 	enum verdict_output_kind kind;
-	int fd;               /* what is written to; for a FIFO an O_PATH descriptor of it */
-	int folder;           /* REPLACE: O_PATH descriptor of the folder */
-	char *name;           /* REPLACE: the last component, owned */
-	char temporary[64];   /* REPLACE: name of the file until then, "" while it has none */
+	int fd;                  /* what is written to; for a FIFO an O_PATH descriptor of it; -1 with REPLACE */
+	struct replacement file; /* REPLACE */
 };
 
 /* `destination` NULL is standard error, "-" standard output. Every descriptor is close-on-exec and above 2. On failure
