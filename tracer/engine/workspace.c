@@ -72,6 +72,19 @@ static int open_folder(int parent, const char *name)
 	return openat(parent, name, flags);
 }
 
+int workspace_open(const struct workspace *workspace)
+{
+	if (!workspace->path[0])
+		return -1;
+	auto_fd int outer = open_folder(workspace->folder, workspace->name);
+	return outer < 0 ? -1 : open_folder(outer, inner_folder + 1);
+}
+
+void workspace_keep(struct workspace *workspace)
+{
+	forget(workspace);
+}
+
 enum emptied { EMPTIED, DESCEND, STUCK };
 
 /* Removes what can be removed at once; stops at the first folder that is not empty, with its name. */
