@@ -261,6 +261,8 @@ static bool open_as_written(struct stop *stop, struct subject *subject, const st
 {
 	const uint64_t plain = O_ACCMODE | O_APPEND | O_NONBLOCK | O_CLOEXEC | O_NOCTTY | O_DIRECTORY | O_TRUNC | 0100000;
 	int dirfd = stop->row->roles.dirfd ? stop_int(stop, stop->row->roles.dirfd) : AT_FDCWD;
+	if (stop->task->process->filtered)
+		return false; /* its opens keep their own number, and so follow links (pin_open): they are resolved in full */
 	if (stop->supervisor->plan->events_fd >= 0 || request->own_how || (request->how.flags & ~plain) || stop->task->pin.repeats ||
 	    !resolve_as_written(stop->supervisor, stop->task, dirfd, subject->given, &subject->resolved))
 		return false;
