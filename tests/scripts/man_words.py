@@ -69,7 +69,7 @@ def check_options(page):
 
 
 def refuse(name):
-	command = {"attack": "doctor", "clean": "doctor"}.get(name, "run")
+	command = {"clean": "doctor"}.get(name, "run")
 	return subprocess.run([BAILIFF, command, f"--{name}", "1"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
 		check=False)
 

@@ -1,7 +1,8 @@
-/* `doctor`: what this host can enforce, layer by layer. */
+/* `doctor`: what this host can enforce, layer by layer; with --attack, whether it holds. */
 #include "cli/commands.h"
 
 #include "base/cleanup.h"
+#include "cli/attack.h"
 #include "engine/host.h"
 #include "verdict/json.h"
 #include "verdict/verdict.h"
@@ -11,23 +12,29 @@
 
 enum { EXIT_NOT_ENFORCEABLE = 1 };
 
-static int apply_json(void *settings, const struct option_use *use, struct error *error)
+enum doctor_option { DOCTOR_JSON, DOCTOR_ATTACK };
+
+struct doctor_settings {
+	bool as_json, attack;
+};
+
+static int apply_flag(void *settings, const struct option_use *use, struct error *error)
 {
-	(void)use;
+	struct doctor_settings *doctor = settings;
 	(void)error;
-	*(bool *)settings = true;
+	*(use->row->id == DOCTOR_JSON ? &doctor->as_json : &doctor->attack) = true;
 	return 0;
 }
 
 static const struct option_row rows[] = {
-	{ "json", 0, NULL, "the findings as JSON", apply_json, 0 },
+	{ "json", 0, NULL, "the findings as JSON", apply_flag, DOCTOR_JSON },
+	{ "attack", 0, NULL, "run attacks on bailiff, each without it first; 1 unless all fail", apply_flag, DOCTOR_ATTACK },
 	/* Refused by name. */
-	{ "attack", 0, NULL, NULL, NULL, 0 },
 	{ "clean", 0, NULL, NULL, NULL, 0 },
 	{ 0 },
 };
 
-static const char *const synopsis[] = { "doctor [--json]", NULL };
+static const char *const synopsis[] = { "doctor [--json] [--attack]", NULL };
 
 const struct command doctor_command = {
 	.name = "doctor",
@@ -82,10 +89,10 @@ static void print_json(const struct host_report *report, bool enforceable)
 
 int command_doctor(int argc, char **argv)
 {
-	bool as_json = false;
+	struct doctor_settings settings = { 0 };
 	struct operands operands;
 	struct error error;
-	if (options_parse(&doctor_command, argc, argv, &as_json, &operands, &error) < 0)
+	if (options_parse(&doctor_command, argc, argv, &settings, &operands, &error) < 0)
 		return command_failed(&error);
 	size_t count = operands.count;
 	operands_free(&operands);
@@ -93,11 +100,13 @@ int command_doctor(int argc, char **argv)
 		error_set(&error, EINVAL, "doctor takes no operands; see \"bailiff help doctor\"");
 		return command_failed(&error);
 	}
+	if (settings.attack)
+		return attack_command(settings.as_json);
 
 	struct host_report report;
 	host_probe(&report);
 	bool enforceable = host_enforceable(&report);
-	if (as_json)
+	if (settings.as_json)
 		print_json(&report, enforceable);
 	else
 		print_words(&report, enforceable);
