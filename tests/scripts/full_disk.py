@@ -1,6 +1,7 @@
 #!/usr/bin/python3
-"""A full file system where the verdict or the workspace should go: an error of bailiff's own, and no half verdict."""
+"""A full file system where the verdict, the workspace or a file copied out should go: an error of bailiff's own, and no half verdict."""
 
+import json
 import os
 import subprocess
 import sys
@@ -21,8 +22,8 @@ def fill(path):
 			return
 
 
-def run_with(options, **environment):
-	return subprocess.run([BAILIFF, "run", *options, "--", "/bin/sh", "-c", "echo ran"], env=dict(ENVIRONMENT, **environment), cwd="/",
+def run_with(options, shell="echo ran", **environment):
+	return subprocess.run([BAILIFF, "run", *options, "--", "/bin/sh", "-c", shell], env=dict(ENVIRONMENT, **environment), cwd="/",
 		stdin=subprocess.DEVNULL, capture_output=True, timeout=30, check=False)
 
 
@@ -43,6 +44,24 @@ def checks(disk):
 	done = run_with(["-o", "/dev/null"], TMPDIR=disk)
 	tap.ok("a workspace on a full disk: a run, or exit 125 with a reason", done.returncode in (0, 125), done)
 	tap.equal("a workspace on a full disk: nothing is left there", sorted(os.listdir(disk)), before)
+	files_out(disk, old, before)
+
+
+def files_out(disk, old, before):
+	"""What was asked for and is not there is no success; a failure of the run's own comes first all the same."""
+	for name, path, end, code, status in (("a new file", os.path.join(disk, "new"), 0, 125, None), ("an old file", old, 0, 125, None),
+			("a run that failed", old, 7, 7, "runtime_error")):
+		done = run_with(["-o", "-", "--get", f"made:{path}"], f"head -c 200000 /dev/zero > made; exit {end}")
+		verdict = json.loads(done.stdout.splitlines()[-1]) if done.stdout else {}
+		tap.equal(f"--get to a full disk, {name}: exit status", done.returncode, code, done)
+		if verdict:
+			tap.equal(f"--get to a full disk, {name}: status", verdict["status"], status, verdict["summary"])
+			tap.equal(f"--get to a full disk, {name}: the reason", verdict["artifacts"][0]["refused"],
+				"it cannot be saved: No space left on device")
+			tap.equal(f"--get to a full disk, {name}: the error", (verdict["error"] or {}).get("stage"), None if end else "artifact")
+		tap.equal(f"--get to a full disk, {name}: nothing half written is left", sorted(os.listdir(disk)), before)
+	with open(old, encoding="utf-8") as file:
+		tap.equal("--get to a full disk: what was there is untouched", file.read(), "old\n")
 
 
 if os.geteuid() != 0:

@@ -84,6 +84,17 @@ static void test_refusals(void)
 	REFUSED("--cwd: /dev/null: Not a directory", "--cwd", "/dev/null", "true");
 	REFUSED("--script: /dev/null is not a regular file", "--script", "/dev/null", "true");
 	REFUSED("--stdin: /: Is a directory", "--stdin", "/", "true");
+	REFUSED("--put: a/b: a name in the workspace has no slash", "--put", "/etc/passwd:a/b", "true");
+	REFUSED("--put: .. is no name of a file", "--put", "/etc/..", "true");
+	REFUSED("--put: the name in the workspace is empty", "--put", "/etc/", "true");
+	REFUSED("--put: the name in the workspace is empty", "--put", "/etc/passwd:", "true");
+	REFUSED("--put: the path outside the workspace is empty", "--put", ":a", "true");
+	REFUSED("--put: a is named twice", "--put", "b/a", "--put", "c:a", "true");
+	REFUSED("--get: ../a: a name in the workspace has no slash", "--get", "../a", "true");
+	REFUSED("--get: . is no name of a file", "--get", ".:a", "true");
+	REFUSED("--get: the name in the workspace is empty", "--get", ":a", "true");
+	REFUSED("--get: the path outside the workspace is empty", "--get", "a:", "true");
+	REFUSED("--get: a is named twice", "--get", "a:b", "--get", "a:c", "true");
 	REFUSED("--stdin: /nonexistent/x: No such file or directory", "--stdin", "/nonexistent/x", "true");
 }
 
@@ -91,7 +102,7 @@ static void test_refusals(void)
 static void test_unavailable(void)
 {
 	static const char *const names[] = {
-		"put", "get", "replay", "show-source", "keep-workspace", "progress", "engine",
+		"replay", "show-source", "progress", "engine",
 	};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		char *option = text_format("--%s", names[i]), *glued = text_format("--%s=1", names[i]);
@@ -140,6 +151,32 @@ static void test_everything(void)
 	tap_string(options.command[1], "-p", "its own options are not looked at");
 	tap_string(options.command[3], "--", "nor is a double dash");
 	tap_ok(!options.command[4], "and it ends where argv ends");
+	run_options_free(&options);
+}
+
+static void test_copy(const struct copy_wish *wish, const char *inside, const char *outside)
+{
+	tap_string(wish->inside, inside, "%s: the name inside", inside);
+	tap_string(wish->outside ? wish->outside : "(same)", outside, "%s: the path outside", inside);
+}
+
+static void test_copies(void)
+{
+	struct run_options options;
+	struct error error;
+	int result = PARSE(&options, &error, "--put", "/a/b", "--put", "a:b:c", "--put", "d", "--get", "x", "--get", "y:/z:1", "true");
+	tap_number(result, 0, "files in and out");
+	if (result < 0 || !tap_number((long long)options.put.count, 3, "in") || !tap_number((long long)options.get.count, 2, "out"))
+		return;
+	tap_ok(options.workspace && !options.keep_workspace, "the private folder is where the run starts");
+	test_copy(&options.put.items[0], "b", "/a/b");
+	test_copy(&options.put.items[1], "c", "a:b");
+	test_copy(&options.put.items[2], "d", "d");
+	test_copy(&options.get.items[0], "x", "(same)");
+	test_copy(&options.get.items[1], "y", "/z:1");
+	run_options_free(&options);
+	tap_number(PARSE(&options, &error, "--keep-workspace", "true"), 0, "a folder to keep");
+	tap_ok(!options.workspace && options.keep_workspace, "is not where the run starts");
 	run_options_free(&options);
 }
 
@@ -273,6 +310,7 @@ int main(void)
 	test_unavailable();
 	test_limits_have_options();
 	test_nothing();
+	test_copies();
 	test_everything();
 	test_overrides();
 	test_spellings();

@@ -28,8 +28,10 @@ struct session {
 	struct policy *policy;
 	struct policy_variables variables;
 	char *start, *home, *cwd, *script, *script_dir; /* owned values of the variables */
+	char *folder;                    /* of the workspace; owned, since the verdict names it when it is gone */
 	const char *run_cwd;             /* borrowed: where the target starts */
 	struct workspace workspace;
+	struct copies copies;
 	struct verdict_output output;
 	int events_fd;
 	char **environment;
@@ -99,15 +101,19 @@ static void set_variables(struct session *session)
 
 static int make_workspace(struct session *session, struct error *error)
 {
-	if (!session->options.workspace && !policy_uses_workspace(session->policy))
+	const struct run_options *options = &session->options;
+	if (!options->workspace && !options->keep_workspace && !policy_uses_workspace(session->policy))
 		return 0;
 	int failed = workspace_make(&session->workspace, error);
 	if (failed)
 		return failed;
-	session->variables.workspace = session->workspace.path;
-	if (session->options.workspace)
-		session->run_cwd = session->workspace.path;
-	return 0;
+	session->folder = text_duplicate(session->workspace.path);
+	session->variables.workspace = session->folder;
+	if (!options->workspace)
+		return 0;
+	session->run_cwd = session->folder;
+	auto_fd int folder = workspace_open(&session->workspace);
+	return copies_prepare(&session->copies, &options->put, &options->get, session->start, folder, error);
 }
 
 /* Opened early, so that a path that cannot be written is found before anything runs. A file starts empty. */
@@ -152,6 +158,24 @@ static bool is_log_only(const struct session *session)
 	return session->policy->on_violation == ON_VIOLATION_LOG;
 }
 
+/* Borrows from `copies`, but for the list itself. */
+static struct verdict_artifact *list_artifacts(const struct copies *copies)
+{
+	struct verdict_artifact *list = memory_zeroed(copies->artifact_count + 1, sizeof(*list));
+	for (size_t i = 0; i < copies->artifact_count; i++) {
+		const struct artifact *artifact = &copies->artifacts[i];
+		bool refused = artifact->refused[0];
+		list[i] = (struct verdict_artifact){
+			.name = artifact->name,
+			.bytes = artifact->bytes,
+			.sha256 = refused ? NULL : artifact->sha256,
+			.saved_as = refused ? NULL : artifact->saved_as,
+			.refused = refused ? artifact->refused : NULL,
+		};
+	}
+	return list;
+}
+
 static cJSON *build_verdict(const struct session *session)
 {
 	struct host_report report;
@@ -172,6 +196,9 @@ static cJSON *build_verdict(const struct session *session)
 		const struct text *stream = &session->capture.streams[i];
 		context.captured[i] = (struct verdict_captured){ text_string(stream), stream->length };
 	}
+	auto_free struct verdict_artifact *artifacts = list_artifacts(&session->copies);
+	context.artifacts = artifacts;
+	context.artifact_count = session->copies.artifact_count;
 	return verdict_build(session->record, &context);
 }
 
@@ -203,11 +230,21 @@ static int write_verdict(struct session *session, int status)
 	return command_failed(&error);
 }
 
-static void remove_workspace(struct session *session)
+static void copy_out(struct session *session)
+{
+	auto_fd int folder = workspace_open(&session->workspace);
+	copies_take(&session->copies, folder, session->policy, session->record);
+}
+
+static void end_workspace(struct session *session)
 {
 	struct error error;
-	if (workspace_remove(&session->workspace, &error) != 0)
+	if (session->options.keep_workspace) {
+		record_note(session->record, "the workspace is kept: %s", session->folder);
+		workspace_keep(&session->workspace);
+	} else if (workspace_remove(&session->workspace, &error) != 0) {
 		record_note(session->record, "%s", error.message);
+	}
 }
 
 static void release(struct session *session)
@@ -215,6 +252,7 @@ static void release(struct session *session)
 	struct error error;
 	if (session->workspace.path[0] && workspace_remove(&session->workspace, &error) != 0)
 		command_failed(&error);
+	copies_free(&session->copies);
 	verdict_output_discard(&session->output);
 	if (session->events_fd >= 0)
 		close(session->events_fd);
@@ -227,6 +265,7 @@ static void release(struct session *session)
 	free(session->cwd);
 	free(session->script);
 	free(session->script_dir);
+	free(session->folder);
 	run_options_free(&session->options);
 }
 
@@ -266,7 +305,8 @@ static int run_session(struct session *session)
 	why_judge_source(session->record, session->policy, session->run_cwd);
 	for (size_t i = 0; i < plan.keep_fd_count; i++)
 		record_note(session->record, "descriptor %d was kept open for the run (--fd)", plan.keep_fds[i]);
-	remove_workspace(session);
+	copy_out(session);
+	end_workspace(session);
 	return write_verdict(session, record_exit_status(session->record, is_log_only(session)));
 }
 

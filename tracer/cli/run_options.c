@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 enum text_option { TEXT_POLICY, TEXT_VERDICT, TEXT_EVENTS, TEXT_CWD, TEXT_STDIN, TEXT_SCRIPT, TEXT_USER };
-enum flag_option { FLAG_JSON, FLAG_CAPTURE, FLAG_WORKSPACE };
+enum flag_option { FLAG_JSON, FLAG_CAPTURE, FLAG_WORKSPACE, FLAG_KEEP_WORKSPACE };
 
 static int apply_text(void *settings, const struct option_use *use, struct error *error)
 {
@@ -31,6 +31,7 @@ static int apply_flag(void *settings, const struct option_use *use, struct error
 	struct run_options *options = settings;
 	bool *const targets[] = {
 		[FLAG_JSON] = &options->json, [FLAG_CAPTURE] = &options->capture, [FLAG_WORKSPACE] = &options->workspace,
+		[FLAG_KEEP_WORKSPACE] = &options->keep_workspace,
 	};
 	(void)error;
 	*targets[use->row->id] = true;
@@ -122,6 +123,20 @@ static int apply_keep_fd(void *settings, const struct option_use *use, struct er
 	return 0;
 }
 
+static int apply_put(void *settings, const struct option_use *use, struct error *error)
+{
+	struct run_options *options = settings;
+	options->workspace = true;
+	return copies_add_put(&options->put, use, error);
+}
+
+static int apply_get(void *settings, const struct option_use *use, struct error *error)
+{
+	struct run_options *options = settings;
+	options->workspace = true;
+	return copies_add_get(&options->get, use, error);
+}
+
 static int apply_list(void *settings, const struct option_use *use, struct error *error)
 {
 	return overrides_add_list(&((struct run_options *)settings)->overrides, use, error);
@@ -190,15 +205,15 @@ static const struct option_row rows[] = {
 	{ "fd", 0, "N", "keep one more descriptor; no socket (repeatable)", apply_keep_fd, 0 },
 	{ "workspace", 0, NULL, "the private folder is also the current directory of the run",
 	  apply_flag, FLAG_WORKSPACE },
+	{ "put", 0, "SRC[:NAME]", "copy a file into the private folder; implies --workspace (repeatable)", apply_put, 0 },
+	{ "get", 0, "NAME[:DEST]", "copy a file out of it afterwards; implies --workspace (repeatable)", apply_get, 0 },
+	{ "keep-workspace", 0, NULL, "leave the private folder there, and say where", apply_flag, FLAG_KEEP_WORKSPACE },
 	{ "user", 0, "NAME|UID", "as root: become that user before anything is opened or run", apply_text, TEXT_USER },
 	{ "landlock", 0, "auto|require|off", "a second line behind the decisions, where the kernel has it [auto]",
 	  apply_landlock, 0 },
 	/* Refused by name: an option that is accepted and does nothing would promise what is not kept. */
-	{ "put", 0, "SRC[:NAME]", NULL, NULL, 0 },
-	{ "get", 0, "NAME[:DEST]", NULL, NULL, 0 },
 	{ "replay", 0, "FILE", NULL, NULL, 0 },
 	{ "show-source", 0, NULL, NULL, NULL, 0 },
-	{ "keep-workspace", 0, NULL, NULL, NULL, 0 },
 	{ "progress", 0, NULL, NULL, NULL, 0 },
 	{ "engine", 0, "NAME", NULL, NULL, 0 },
 	{ 0 },
@@ -235,6 +250,8 @@ int run_options_parse(int argc, char **argv, struct run_options *options, struct
 void run_options_free(struct run_options *options)
 {
 	overrides_free(&options->overrides);
+	copy_wishes_free(&options->put);
+	copy_wishes_free(&options->get);
 	free(options->keep_fds);
 	*options = (struct run_options){ 0 };
 }

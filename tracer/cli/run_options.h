@@ -3,6 +3,7 @@
 #define CLI_RUN_OPTIONS_H
 
 #include "base/error.h"
+#include "cli/copies.h"
 #include "cli/overrides.h"
 #include "engine/landlock.h"
 #include "policy/policy.h"
@@ -24,7 +25,9 @@ struct run_options {
 	size_t keep_fd_count;
 	const char *user;       /* --user NAME|UID as given; NULL: whoever started bailiff */
 	enum landlock_mode landlock;
-	bool workspace;         /* the private folder is also the cwd of the run */
+	bool workspace;         /* the private folder is also the cwd of the run; --put and --get imply it */
+	bool keep_workspace;
+	struct copy_wishes put, get;
 	char *const *command;   /* NULL-terminated, at least one word; borrowed from argv */
 };
 

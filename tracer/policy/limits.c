@@ -11,7 +11,7 @@ const struct limit_row limit_rows[LIMIT_COUNT] = {
 			   "bytes written to standard output and standard error together" },
 	[LIMIT_FILE_SIZE] = { "file_size", "file-size", UNIT_SIZE_BYTES, true, "size of each file written" },
 	[LIMIT_WORKSPACE] = { "workspace", NULL, UNIT_SIZE_BYTES, false, "size of the private folder" },
-	[LIMIT_ARTIFACT] = { "artifact", NULL, UNIT_SIZE_BYTES, false, "size of each file copied out" },
+	[LIMIT_ARTIFACT] = { "artifact", NULL, UNIT_SIZE_BYTES, true, "size of each file copied out" },
 	[LIMIT_PROCESSES] = { "processes", "processes", UNIT_COUNT, true, "processes at one time" },
 	[LIMIT_THREADS] = { "threads", "threads", UNIT_COUNT, true, "threads at one time, over all processes" },
 	[LIMIT_OPEN_FILES] = { "open_files", "open-files", UNIT_COUNT, true, "open descriptors of each process" },
