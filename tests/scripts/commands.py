@@ -129,6 +129,24 @@ def check_questions():
 		same(f"check {request}", (done.stdout, done.returncode), (line, 122 if expected else 0))
 
 
+def check_nearest():
+	"""--explain adds lines below blocked ones, and changes no other."""
+	requests = ("read:/data/a/b.csv", "read:/data/a.csv", "write:/data/a.csv", "execute:/bin/cat", "connect:tcp:192.0.2.1:80", "bind:127.0.0.1:7999")
+	plain, explained = run("check", "-p", "p.json", *requests), run("check", "-p", "p.json", "--explain", *requests)
+	lines = explained.stdout.splitlines()
+	same("--explain keeps the lines and the exit status", ([line for line in lines if line[0] != " "], explained.returncode),
+		(plain.stdout.splitlines(), 122))
+	for above, line in (("read p.json:3", "nearest /data/*.csv (p.json:3): "), ("write p.json:5", "nearest /data/*.csv (p.json:3): allows read, not write"),
+			("execute p.json:6", "nearest /bin/ls (p.json:6): component "), ("network p.json:11", "nearest tcp:192.0.2.1:443 (p.json:11): port 80 is not 443"),
+			("bind p.json:13", "nearest 127.0.0.1:8000-8010 (p.json:13): port 7999 is not ")):
+		at = lines.index(f"blocked policy_blocked_{above}")
+		below = lines[at + 1:at + 1 + next((i for i, text in enumerate(lines[at + 1:]) if text[0] != " "), len(lines))]
+		ok(any(text.startswith(f"  {line}") for text in below), f"{above}: {line}", explained.stdout)
+	same("nothing below what is allowed", run("check", "-p", "p.json", "--explain", "read:/data/a.csv").stdout, "allowed\n")
+	done = run("check", "--explain", "--connect", "93.184.216.34:80", os.path.join(GOLDEN, "verdict_connect_killed.json"))
+	ok("\n  nearest 93.184.216.34:80 (command line:4): port 443 is not 80\n" in done.stdout, "a recorded violation is explained as well", done.stdout)
+
+
 def check_several():
 	done = run("check", "-p", "p.json", "read:open/file", "read:secret", "write:out.csv")
 	lines = [line.split()[0] for line in done.stdout.splitlines()]
@@ -361,7 +379,7 @@ def check_completion():
 
 def main():
 	prepare()
-	for check in (check_questions, check_several, check_replay, check_explain, check_formats, check_colour, check_policy, check_full_output, check_doctor,
+	for check in (check_questions, check_nearest, check_several, check_replay, check_explain, check_formats, check_colour, check_policy, check_full_output, check_doctor,
 			check_completion):
 		check()
 	print(f"1..{len(results)}")

@@ -18,6 +18,7 @@
 struct settings {
 	const char *policy;
 	const char *script;
+	bool explain;
 	struct overrides overrides;
 };
 
@@ -35,6 +36,14 @@ static int apply_script(void *settings, const struct option_use *use, struct err
 	return 0;
 }
 
+static int apply_explain(void *settings, const struct option_use *use, struct error *error)
+{
+	(void)use;
+	(void)error;
+	((struct settings *)settings)->explain = true;
+	return 0;
+}
+
 static int apply_list(void *settings, const struct option_use *use, struct error *error)
 {
 	return overrides_add_list(&((struct settings *)settings)->overrides, use, error);
@@ -43,6 +52,8 @@ static int apply_list(void *settings, const struct option_use *use, struct error
 static const struct option_row rows[] = {
 	{ "policy", 'p', "FILE|NAME", "the policy: a file (with a / or ending in .json) or a shipped one [default]",
 	  apply_policy, 0 },
+	{ "explain", 0, NULL, "below what is blocked, the entries that came nearest and why they did not match", apply_explain,
+	  0 },
 	{ "script", 0, "FILE", "what ${SCRIPT} means in the policy", apply_script, 0 },
 	{ "read", 0, "PATTERN", "as if the policy allowed reading what matches (repeatable, as the next six)",
 	  apply_list, LIST_READ },
@@ -93,22 +104,23 @@ static bool names_verdict(const char *word)
 }
 
 /* 1 when anything was blocked, 0 when not, -errno. */
-static int check_verdict(const struct policy *policy, const char *path, struct error *error)
+static int check_verdict(const struct policy *policy, const char *path, bool explain, struct error *error)
 {
 	cJSON *verdict;
 	int result = input_read_verdict(path, &verdict, error);
 	if (result < 0)
 		return result;
-	result = check_replay(policy, verdict, error);
+	result = check_replay(policy, verdict, explain, error);
 	cJSON_Delete(verdict);
 	return result < 0 ? error_context(error, "%s", path) : result;
 }
 
-static int check_all(const struct policy *policy, char *const *words, struct error *error)
+static int check_all(const struct policy *policy, char *const *words, bool explain, struct error *error)
 {
 	int blocked = 0;
 	for (; *words; words++) {
-		int result = names_verdict(*words) ? check_verdict(policy, *words, error) : check_request(policy, *words, error);
+		int result = names_verdict(*words) ? check_verdict(policy, *words, explain, error)
+						   : check_request(policy, *words, explain, error);
 		if (result < 0)
 			return result;
 		blocked |= result;
@@ -133,7 +145,7 @@ static int check(const struct settings *settings, char *const *words, struct err
 	int result = load(settings, &variables, &policy, error);
 	if (result < 0)
 		return result;
-	result = check_all(policy, words, error);
+	result = check_all(policy, words, settings->explain, error);
 	policy_free(policy);
 	return result;
 }

@@ -13,12 +13,18 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
-/* The answer to one question: `rule` where it is blocked, and the entry or list that says so. */
+enum { NEAREST_MAX = 4 };
+
+/* The answer to one question: `rule` where it is blocked, the entry or list that says so, and the entries that came
+ * nearest. */
 struct reply {
 	bool blocked;
 	enum rule_id rule;
 	struct position position;
+	struct considered nearest[NEAREST_MAX];
+	size_t nearest_count;
 };
 
 typedef int ask_function(const struct policy *policy, unsigned access, const char *object, struct reply *reply,
@@ -43,13 +49,31 @@ static void fill_reply(struct reply *reply, const struct decision *decision, enu
 		reply->position = *decision->position;
 }
 
+static void consider_path(const struct policy *policy, unsigned access, const char *path, pid_t self, struct reply *reply)
+{
+	const struct path_request request = { .access = access, .path = path, .self = self };
+	if (reply->blocked)
+		reply->nearest_count = decide_consider_path(policy, &request, reply->nearest, NEAREST_MAX);
+}
+
+static void consider_address(const struct policy *policy, enum rule_list list, const struct address *address,
+			     struct reply *reply)
+{
+	if (reply->blocked)
+		reply->nearest_count = decide_consider_connect(policy, list, address, reply->nearest, NEAREST_MAX);
+}
+
 static int ask_path(const struct policy *policy, unsigned access, const char *object, struct reply *reply, struct error *error)
 {
 	struct decision decision;
 	int result = check_path(policy, access, object, &decision, error);
-	if (result == 0)
-		fill_reply(reply, &decision, rule_of_access(access));
-	return result;
+	if (result < 0)
+		return result;
+	fill_reply(reply, &decision, rule_of_access(access));
+	auto_free char *canonical = check_resolve(object, NULL);
+	if (canonical)
+		consider_path(policy, access, canonical, getpid(), reply);
+	return 0;
 }
 
 /* A socket's path is judged by where it leads, like any other. */
@@ -82,6 +106,7 @@ static int ask_connect(const struct policy *policy, unsigned access, const char 
 		return result;
 	struct decision decision = decide_connect(policy, &address);
 	fill_reply(reply, &decision, RULE_BLOCKED_NETWORK);
+	consider_address(policy, LIST_CONNECT, &address, reply);
 	return 0;
 }
 
@@ -97,6 +122,7 @@ static int ask_bind(const struct policy *policy, unsigned access, const char *ob
 		return ask_path(policy, ACCESS_WRITE, address.path, reply, error);
 	struct decision decision = decide_bind(policy, &address);
 	fill_reply(reply, &decision, RULE_BLOCKED_BIND);
+	consider_address(policy, LIST_BIND, &address, reply);
 	return 0;
 }
 
@@ -173,24 +199,41 @@ static int unknown_kind(const char *word, struct error *error)
 	return error_set(error, EINVAL, "\"%s\" is not KIND:OBJECT; see \"bailiff help check\"", word);
 }
 
-static int print_reply(const struct reply *reply)
+static void append_place(struct text *line, const struct position *position)
+{
+	const char *file = position->file ? position->file : "policy";
+	text_append_visible(line, file, strlen(file));
+	/* On the command line a position has no line, but the number of its word. */
+	text_printf(line, ":%u", position->line ? position->line : position->column);
+}
+
+/* "  nearest ENTRY (FILE:LINE): why it did not match" */
+static void append_nearest(struct text *line, const struct considered *nearest)
+{
+	text_append(line, "\n  nearest ");
+	text_append_visible(line, nearest->rule->text, strlen(nearest->rule->text));
+	text_append(line, " (");
+	append_place(line, &nearest->rule->position);
+	text_append(line, "): ");
+	text_append_visible(line, nearest->why, strlen(nearest->why));
+}
+
+static int print_reply(const struct reply *reply, bool explain)
 {
 	struct text line = { 0 };
 	text_append(&line, reply->blocked ? "blocked " : "allowed");
 	if (reply->blocked) {
-		const struct position *position = &reply->position;
-		const char *file = position->file ? position->file : "policy";
 		text_printf(&line, "%s ", rule_name(reply->rule));
-		text_append_visible(&line, file, strlen(file));
-		/* On the command line a position has no line, but the number of its word. */
-		text_printf(&line, ":%u", position->line ? position->line : position->column);
+		append_place(&line, &reply->position);
 	}
+	for (size_t i = 0; explain && i < reply->nearest_count; i++)
+		append_nearest(&line, &reply->nearest[i]);
 	puts(text_string(&line));
 	text_free(&line);
 	return reply->blocked;
 }
 
-int check_request(const struct policy *policy, const char *word, struct error *error)
+int check_request(const struct policy *policy, const char *word, bool explain, struct error *error)
 {
 	const struct kind *kind = find_kind(word);
 	if (!kind)
@@ -200,7 +243,7 @@ int check_request(const struct policy *policy, const char *word, struct error *e
 	if (*object == '\0')
 		return error_set(error, EINVAL, "\"%s\": nothing behind the colon", word);
 	int result = kind->ask(policy, kind->access, object, &reply, error);
-	return result < 0 ? result : print_reply(&reply);
+	return result < 0 ? result : print_reply(&reply, explain);
 }
 
 /* ---- what a verdict has recorded ---------------------------------------------------------------------------------- */
@@ -248,6 +291,7 @@ static bool replay_path(const struct policy *policy, const cJSON *violation, enu
 	pid_t self = (pid_t)json_number(json_get(violation, "process"), "pid");
 	struct decision decision = check_canonical(policy, access, resolved, self);
 	fill_reply(reply, &decision, rule);
+	consider_path(policy, access, resolved, self, reply);
 	return true;
 }
 
@@ -266,6 +310,7 @@ static bool replay_address(const struct policy *policy, const cJSON *violation, 
 	bool binds = rule == RULE_BLOCKED_BIND;
 	struct decision decision = binds ? decide_bind(policy, &address) : decide_connect(policy, &address);
 	fill_reply(reply, &decision, rule);
+	consider_address(policy, binds ? LIST_BIND : LIST_CONNECT, &address, reply);
 	return true;
 }
 
@@ -298,7 +343,7 @@ static bool replay(const struct policy *policy, const cJSON *violation, enum rul
 	}
 }
 
-static int replay_one(const struct policy *policy, const cJSON *violation)
+static int replay_one(const struct policy *policy, const cJSON *violation, bool explain)
 {
 	enum rule_id rule = rule_by_name(json_string(violation, "rule"));
 	if (rule_status(rule) != STATUS_POLICY_BLOCKED)
@@ -306,16 +351,16 @@ static int replay_one(const struct policy *policy, const cJSON *violation)
 	struct reply reply = { 0 };
 	if (!replay(policy, violation, rule, &reply))
 		keep_recorded(violation, rule, &reply);
-	return print_reply(&reply);
+	return print_reply(&reply, explain);
 }
 
-int check_replay(const struct policy *policy, const cJSON *verdict, struct error *error)
+int check_replay(const struct policy *policy, const cJSON *verdict, bool explain, struct error *error)
 {
 	const cJSON *recorded = json_get(json_get(verdict, "violations"), "recorded"), *violation;
 	if (!cJSON_IsArray(recorded))
 		return error_set(error, EINVAL, "the verdict has no \"violations\"");
 	int blocked = 0;
 	cJSON_ArrayForEach(violation, recorded)
-		blocked |= replay_one(policy, violation);
+		blocked |= replay_one(policy, violation, explain);
 	return blocked;
 }

@@ -1,5 +1,6 @@
 /* One question to a policy, from the command line or from a recorded violation, answered by one line on standard output:
- * "allowed", or "blocked RULE FILE:LINE". All return 1 when blocked, 0 when allowed, -errno for what is no question. */
+ * "allowed", or "blocked RULE FILE:LINE"; with `explain` one more for each entry that came near: why it did not match. All
+ * return 1 when blocked, 0 when allowed, -errno for what is no question. */
 #ifndef CLI_CHECK_REQUEST_H
 #define CLI_CHECK_REQUEST_H
 
@@ -13,9 +14,9 @@
 bool check_kind_known(const char *word);
 
 /* KIND:OBJECT. */
-int check_request(const struct policy *policy, const char *word, struct error *error);
+int check_request(const struct policy *policy, const char *word, bool explain, struct error *error);
 
 /* Every recorded violation of a verdict, in order. Limits are no question to a policy: they have no line. */
-int check_replay(const struct policy *policy, const cJSON *verdict, struct error *error);
+int check_replay(const struct policy *policy, const cJSON *verdict, bool explain, struct error *error);
 
 #endif
