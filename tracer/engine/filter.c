@@ -53,6 +53,12 @@ static const struct check checks[] = {
 	SOCKET_CHECKS("socket"),
 	SOCKET_CHECKS("socketpair"),
 
+	/* A route inside the packets leads around the address that is decided (handle_sockopt.c). */
+	{ "setsockopt", STOP, 0, 2, { IS(1, 0), IS(2, 4) } },   /* IPPROTO_IP, IP_OPTIONS */
+	{ "setsockopt", STOP, 0, 2, { IS(1, 41), IS(2, 57) } }, /* IPPROTO_IPV6, IPV6_RTHDR */
+	{ "setsockopt", STOP, 0, 2, { IS(1, 41), IS(2, 5) } },  /* IPV6_2292RTHDR */
+	{ "setsockopt", STOP, 0, 2, { IS(1, 41), IS(2, 6) } },  /* IPV6_2292PKTOPTIONS */
+
 	/* A look without waiting at children, one of whose pidfds may have become readable (handle_wait). */
 	{ "waitid", STOP, 0, 1, { BIT(3, WNOHANG) } },
 	{ "wait4", STOP, 0, 1, { BIT(2, WNOHANG) } },

@@ -18,7 +18,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 
-enum { SOCKADDR_BYTES = sizeof(struct sockaddr_storage), DNS_PORT = 53 };
+enum { SOCKADDR_BYTES = sizeof(struct sockaddr_storage), CONTROL_BYTES = 4096, DNS_PORT = 53 };
 
 enum purpose { PURPOSE_CONNECT, PURPOSE_SEND, PURPOSE_BIND };
 
@@ -357,21 +357,42 @@ struct resume handle_sendto(struct stop *stop)
 	return judge_argument(stop, 4, PURPOSE_SEND);
 }
 
-/* The header and the name in one slot; what it points to otherwise (data, control) stays in the program's memory. */
-static struct resume message_pinned(struct stop *stop, const struct msghdr *header, const struct endpoint *endpoint,
-				    uint64_t sent_length_at)
+/* A message's header and what travels beside its data, as they were read. */
+struct packet {
+	struct msghdr header;
+	uint64_t sent_length_at;
+	char control[CONTROL_BYTES];
+};
+
+static int message_read(struct stop *stop, uint64_t header_address, struct packet *packet)
 {
-	const uint64_t flags = stop->call.args[sent_length_at ? 3 : 2];
-	if (!pin_take(stop, sizeof(*header) + SOCKADDR_BYTES))
+	const pid_t tid = stop->task->tid;
+	int failed = memory_read(tid, tracee_address_of(header_address), &packet->header, sizeof(packet->header));
+	size_t length = failed ? 0 : packet->header.msg_controllen;
+	if (length > sizeof(packet->control))
+		return -ENOBUFS; /* the kernel's own word for too much of it */
+	return length ? memory_read(tid, tracee_address_of((uint64_t)packet->header.msg_control), packet->control, length) : failed;
+}
+
+/* Header, control messages and name in one slot; the data stays in the program's memory. */
+static struct resume message_pinned(struct stop *stop, const struct packet *packet, const struct endpoint *endpoint)
+{
+	const uint64_t flags = stop->call.args[packet->sent_length_at ? 3 : 2];
+	struct msghdr decided = packet->header;
+	size_t control_at = sizeof(decided) + SOCKADDR_BYTES;
+	if (!pin_take(stop, control_at + decided.msg_controllen))
 		return resume_answer(-ENOBUFS);
-	struct msghdr decided = *header;
+	if (decided.msg_controllen) {
+		memcpy(pin_bytes(stop, control_at), packet->control, decided.msg_controllen);
+		decided.msg_control = (void *)pin_address(stop, control_at);
+	}
 	if (endpoint) {
 		memcpy(pin_bytes(stop, sizeof(decided)), endpoint->raw.bytes, endpoint->length);
 		decided.msg_name = (void *)pin_address(stop, sizeof(decided));
 		decided.msg_namelen = (socklen_t)endpoint->length;
 	}
 	memcpy(pin_bytes(stop, 0), &decided, sizeof(decided));
-	stop->task->pin.sent_length_at = sent_length_at;
+	stop->task->pin.sent_length_at = packet->sent_length_at;
 	const uint64_t args[6] = { stop->call.args[0], pin_address(stop, 0), flags };
 	struct resume resume = pin_call(stop, SYS_sendmsg, args);
 	if (endpoint)
@@ -381,28 +402,39 @@ static struct resume message_pinned(struct stop *stop, const struct msghdr *head
 
 /* A header without a name is pinned as well: the name could be filled in meanwhile. A name longer than any address is cut by
  * the kernel, not refused (net/socket.c, __copy_msghdr). */
-static struct resume judge_message(struct stop *stop, uint64_t header_address, uint64_t sent_length_at)
+static struct resume judge_name(struct stop *stop, struct packet *packet)
 {
-	struct msghdr header;
-	int failed = memory_read(stop->task->tid, tracee_address_of(header_address), &header, sizeof(header));
-	if (failed)
-		return resume_failed(failed);
-	int length = (int)header.msg_namelen;
-	if (!header.msg_name || length == 0) {
-		header.msg_name = NULL;
-		return message_pinned(stop, &header, NULL, sent_length_at);
+	int length = (int)packet->header.msg_namelen;
+	if (!packet->header.msg_name || length == 0) {
+		packet->header.msg_name = NULL;
+		return message_pinned(stop, packet, NULL);
 	}
 	if (length > SOCKADDR_BYTES)
 		length = SOCKADDR_BYTES;
 	struct endpoint *endpoint = memory_zeroed(1, sizeof(*endpoint));
-	failed = endpoint_read(stop, stop_int(stop, stop->row->roles.fd), (uint64_t)header.msg_name, length, PURPOSE_SEND, endpoint);
+	int failed = endpoint_read(stop, stop_int(stop, stop->row->roles.fd), (uint64_t)packet->header.msg_name, length, PURPOSE_SEND,
+				   endpoint);
 	struct resume resume = resume_failed(failed);
 	if (!failed)
 		resume = judge_endpoint(stop, endpoint);
 	if (!failed && resume.kind == RESUME_RUN)
-		resume = message_pinned(stop, &header, endpoint, sent_length_at);
+		resume = message_pinned(stop, packet, endpoint);
 	free(endpoint);
 	return resume;
+}
+
+static struct resume judge_message(struct stop *stop, uint64_t header_address, uint64_t sent_length_at)
+{
+	struct packet packet;
+	struct resume resume = resume_run();
+	int failed = message_read(stop, header_address, &packet);
+	if (failed)
+		return resume_failed(failed);
+	packet.sent_length_at = sent_length_at;
+	const char *route = control_route(packet.control, packet.header.msg_controllen);
+	if (route)
+		resume = blocked_call(stop, "a route of its own for packets", route);
+	return resume.kind == RESUME_RUN ? judge_name(stop, &packet) : resume;
 }
 
 struct resume handle_sendmsg(struct stop *stop)

@@ -14,6 +14,7 @@ static handler_function *const handlers[HANDLER_COUNT] = {
 	[HANDLER_CONNECT] = handle_connect,
 	[HANDLER_BIND] = handle_bind,
 	[HANDLER_LISTEN] = handle_listen,
+	[HANDLER_SETSOCKOPT] = handle_setsockopt,
 	[HANDLER_SENDTO] = handle_sendto,
 	[HANDLER_SENDMSG] = handle_sendmsg,
 	[HANDLER_SENDMMSG] = handle_sendmmsg,

@@ -9,7 +9,8 @@
 typedef struct resume handler_function(struct stop *stop);
 
 handler_function handle_open, handle_openat2, handle_exec, handle_chdir;
-handler_function handle_connect, handle_bind, handle_listen, handle_sendto, handle_sendmsg, handle_sendmmsg, handle_socket;
+handler_function handle_connect, handle_bind, handle_listen, handle_sendto, handle_sendmsg, handle_sendmmsg, handle_socket,
+	handle_setsockopt;
 handler_function handle_mkdir, handle_mknod, handle_rmdir, handle_unlink, handle_rename, handle_link, handle_symlink;
 handler_function handle_chmod, handle_fchmod, handle_chown, handle_fchown, handle_utime, handle_truncate;
 handler_function handle_setxattr, handle_fsetxattr, handle_removexattr, handle_fremovexattr, handle_file_setattr;
@@ -73,6 +74,9 @@ struct decision subject_decide(struct stop *stop, const struct subject *subject,
 
 /* A path for a system call of ours that means the object behind our own descriptor `fd`. */
 void own_descriptor_path(int fd, char path[static 32]);
+
+/* The name of a control message that sends its packet over another host, NULL where there is none. */
+const char *control_route(const void *control, size_t length);
 
 /* A refusal that no policy key could turn into permission. */
 struct resume blocked_call(struct stop *stop, const char *access_text, const char *target);
