@@ -158,7 +158,7 @@ def check_limits():
 		python(f"while time.process_time() < {seconds}: pass") for seconds in (0.7, 3)])
 	check("processes", "resource_limit_processes", {"limits": {"processes": 2}}, *[
 		shell("sleep 0.3 & " * count + "wait") for count in (2, 6)])
-	check("file size", "resource_limit_file_size", {"paths": {"write": ["/**/made"]}, "limits": {"file_size": 1000}}, *[
+	check("file size", "resource_limit_file_size", {"paths": {"write": ["${CWD}/made"]}, "limits": {"file_size": 1000}}, *[
 		shell(f"head -c {size} /dev/zero > made") for size in (1500, 3000)])
 
 
