@@ -27,8 +27,8 @@ SUB       = @$(MAKE) --no-print-directory -j$(shell nproc)
 all: $(B)/bailiff
 units: $(UNITS) $(FUZZERS)
 tests: units $(TARGETS) $(BENCHES)
-hostile: $(HOSTILE)
-all units tests hostile:
+attacks: $(HOSTILE) $(B)/check-only/bailiff
+all units tests attacks:
 	@:
 
 $(B)/bailiff: $(OBJECTS)
@@ -38,6 +38,15 @@ $(B)/obj/%.o: %.c Makefile
 	$(call SAY,CC)$(COMPILE) -c -o $@ $<
 $(B)/obj/shipped_policies.o: $(B)/shipped_policies.c Makefile
 	$(call SAY,CC)$(COMPILE) -c -o $@ $<
+
+# What the races of tests/hostile/ must win against: a supervisor that only checks (engine/pin.h). Never installed.
+CHECK_ONLY := $(shell grep -l 'PIN_CHECK_ONLY\|base/version\.h' tracer/*/*.c)
+$(B)/check-only/%.o: %.c Makefile
+	@mkdir -p $(@D)
+	$(call SAY,CC)$(COMPILE) -DBAILIFF_CHECK_ONLY -c -o $@ $<
+$(B)/check-only/bailiff: $(CHECK_ONLY:%.c=$(B)/check-only/%.o) $(filter-out $(CHECK_ONLY:%.c=$(B)/obj/%.o),$(OBJECTS))
+	$(call SAY,LD)$(CC) $(CFLAGS) $(EXTRA) $(LINK) $(LDFLAGS) -o $@ $^ $(LIBS)
+
 $(B)/shipped_policies.c: policies/embed.sh $(wildcard policies/*.json)
 	@mkdir -p $(@D) $(B)/obj
 	$(call SAY,  )policies/embed.sh $@
@@ -71,10 +80,15 @@ demo:
 	@policies/examples/csv-analysis/run.sh $(B)/bailiff $(B)/demo
 check:
 	@tests/deps.sh check
-	$(SUB) all tests hostile
+	$(SUB) all tests attacks
 	@$(PYTHON) tests/run.py
 deps:
 	@tests/deps.sh check
+
+# Root runs it a second time as an ordinary user.
+hostile:
+	$(SUB) all attacks
+	@$(PYTHON) tests/hostile/run.py --build $(B) --tries $(or $(N),100000)
 
 lab: all
 	@$(PYTHON) policies/lab/lab.py --bailiff $(B)/bailiff $(if $(OUTPUT),--output $(OUTPUT))
@@ -94,13 +108,14 @@ help:
 #: deps        install what check needs
 #: lab         three requests under one policy, with OUTPUT=50 under a lower output limit
 #: bench       what a stop costs, beside native and strace
+#: hostile     attacks, N=100000 tries each: none may win, and each must win without bailiff
 #: fuzz        every fuzzer for FUZZ_SECONDS=60 each
 #: lint gcc clang asan valgrind   parts of check alone: linters, builds in which a warning is an error, memory checks
 #: install uninstall              with PREFIX=/usr/local and DESTDIR=
 clean:
 	rm -rf $(B)
 
-.PHONY: all units tests hostile install uninstall demo check deps lab bench lint gcc clang asan valgrind fuzz help clean
+.PHONY: all units tests attacks hostile install uninstall demo check deps lab bench lint gcc clang asan valgrind fuzz help clean
 .DELETE_ON_ERROR:
 .SECONDARY:
--include $(OBJECTS:.o=.d) $(addsuffix .d,$(UNITS) $(TARGETS) $(HOSTILE) $(FUZZERS) $(BENCHES))
+-include $(OBJECTS:.o=.d) $(CHECK_ONLY:%.c=$(B)/check-only/%.d) $(addsuffix .d,$(UNITS) $(TARGETS) $(HOSTILE) $(FUZZERS) $(BENCHES))

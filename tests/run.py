@@ -158,10 +158,10 @@ class Run:
 		self.command("lint mandoc", f"finds nothing in {len(pages)} pages", ["mandoc", "-T", "lint", "-W", "warning", *pages])
 
 	def gcc(self):
-		self.make("gcc", f"B={self.build}/gcc", "EXTRA=-Werror", "all", "tests", "hostile")
+		self.make("gcc", f"B={self.build}/gcc", "EXTRA=-Werror", "all", "tests", "attacks")
 
 	def clang(self):
-		self.make("clang", f"B={self.build}/clang", "CC=clang", "EXTRA=-Werror", "all", "tests", "hostile")
+		self.make("clang", f"B={self.build}/clang", "CC=clang", "EXTRA=-Werror", "all", "tests", "attacks")
 
 	def valgrind(self):
 		for path in self.exists("valgrind", self.programs(f"{self.build}/tests/unit/test_*")):
