@@ -18,6 +18,9 @@ program   = $(patsubst %.c,$(B)/%,$(wildcard $(1)))
 UNITS    := $(call program,tests/unit/test_*.c)
 TARGETS  := $(call program,tests/targets/*.c)
 HOSTILE  := $(call program,tests/hostile/*.c)
+# What `doctor --attack` runs: the table is in cli/attack.c.
+ATTACKS  := $(filter $(HOSTILE),$(addprefix $(B)/tests/hostile/,string_flip shared_flip link_swap folder_flip descriptor_flip connect_flip send_flip \
+            exec_swap exec_tricks folder_rename page_edge page_attack foreign_call listener untraced mark))
 FUZZERS  := $(call program,tests/fuzz/fuzz_*.c)
 BENCHES  := $(call program,bench/*.c)
 MAN       = $(wildcard man/*.[1-8])
@@ -62,8 +65,9 @@ $(UNITS) $(TARGETS) $(HOSTILE) $(FUZZERS) $(BENCHES): $(B)/%: %.c Makefile
 	@mkdir -p $(@D)
 	$(call SAY,CC)$(COMPILE) -DFUZZ_STANDALONE -MF $@.d $(LINK) $(LDFLAGS) -o $@ $< $(filter %whole.a,$^) $(filter %pure.a,$^) $(LIBS)
 
-install: all
+install: all $(ATTACKS)
 	install -D -m 755 $(B)/bailiff $(DESTDIR)$(PREFIX)/bin/bailiff
+	for attack in $(ATTACKS); do install -D -m 755 -t $(DESTDIR)$(PREFIX)/libexec/bailiff $$attack || exit 1; done
 	for page in $(MAN); do install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
 	for schema in policies/schema/*.json; do install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/bailiff/schema $$schema || exit 1; done
 	test ! -f man/bailiff.bash-completion || \
@@ -71,7 +75,7 @@ install: all
 uninstall:
 	rm -f $(DESTDIR)$(PREFIX)/bin/bailiff $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bailiff
 	for page in $(MAN); do rm -f $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/}; done
-	rm -rf $(DESTDIR)$(PREFIX)/share/bailiff
+	rm -rf $(DESTDIR)$(PREFIX)/share/bailiff $(DESTDIR)$(PREFIX)/libexec/bailiff
 
 # What a newcomer types. Both install the packages they miss (asking first on a terminal), then build.
 demo:
