@@ -29,6 +29,8 @@ env -u MAKEFLAGS -u MAKELEVEL make -s install PREFIX=/usr DESTDIR="$work" >"$wor
 ok $? "make install"
 "$work/usr/bin/bailiff" --version >"$work/log" 2>&1
 ok $? "the installed program runs"
+"$work/usr/bin/bailiff" doctor --attack >"$work/log" 2>&1
+ok $? "doctor --attack finds the installed attacks, and none gets through"
 for page in man/*.[1-8]; do
 	there "share/man/man${page##*.}/${page##*/}"
 done
