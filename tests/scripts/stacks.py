@@ -186,7 +186,7 @@ def c_builds():
 		folder = fresh("stacks")
 		program = build(folder, "job.c", C, *command)
 		if not program:
-			tap.skip(name, "no compiler for it")
+			tap.skip(name, "no compiler for it (optional)")
 			continue
 		expect(name, stack_of(folder, program), "inlined", "job.c", line, ["blocked", "plays", "main"])
 
@@ -195,7 +195,7 @@ def c_ways():
 	folder = fresh("stacks")
 	program = build(folder, "job.c", C, "gcc", "-g", "-O1", "-fno-optimize-sibling-calls", "-pthread")
 	if not program:
-		tap.skip("ways of C", "no gcc")
+		tap.skip("ways of C", "no gcc (optional)")
 		return
 	line = marked(C)
 	expect("thread", stack_of(folder, program, "thread"), "inlined", "job.c", line, ["blocked", "in_thread"])
@@ -216,7 +216,7 @@ def stripped():
 	folder = fresh("stacks")
 	program = build(folder, "job.c", C, "gcc", "-O2", "-s", "-fno-optimize-sibling-calls", "-pthread")
 	if not program:
-		tap.skip("stripped", "no gcc")
+		tap.skip("stripped", "no gcc (optional)")
 		return
 	found = stack_of(folder, program)
 	own = [frame for frame in found["first_failure"]["stack"] if frame["module"] == program]
@@ -235,7 +235,7 @@ def other_languages():
 		folder = fresh("stacks")
 		program = build(folder, file, source, *command)
 		if not program:
-			tap.skip(name, "no compiler for it")
+			tap.skip(name, "no compiler for it (optional)")
 			continue
 		expect(name, stack_of(folder, program), function, file, marked(source), callers)
 
