@@ -120,9 +120,7 @@ static bool move_is_harmless(struct stop *stop, struct entry *entry, struct resu
 	return resume->kind == RESUME_RUN;
 }
 
-/* The thread's own umask, for what our call is about to make. A default ACL on the folder replaces it: the kernel sees to
- * that, since the mask is set and not applied by hand. */
-static int assume_umask(const struct stop *stop)
+int names_assume_umask(const struct stop *stop)
 {
 	struct proc_status status;
 	int failed = proc_read_status(stop->task->tid, &status);
@@ -138,7 +136,7 @@ struct resume handle_mkdir(struct stop *stop)
 	auto_entry struct entry entry;
 	if (!entry_to_make(stop, roles->dirfd, roles->path, &entry, &resume))
 		return resume;
-	int failed = assume_umask(stop);
+	int failed = names_assume_umask(stop);
 	if (failed)
 		return resume_failed(failed);
 	return resume_result(mkdirat(entry.folder, entry.name, (mode_t)stop_int(stop, roles->mode)));
@@ -155,7 +153,7 @@ struct resume handle_mknod(struct stop *stop)
 	mode_t mode = (mode_t)stop_int(stop, roles->mode);
 	if (S_ISCHR(mode) || S_ISBLK(mode))
 		return resume_answer(-EPERM);
-	int failed = assume_umask(stop);
+	int failed = names_assume_umask(stop);
 	if (failed)
 		return resume_failed(failed);
 	return resume_result(mknodat(entry.folder, entry.name, mode, 0));

@@ -42,6 +42,12 @@ static void flags_text(uint64_t flags, char *text, size_t capacity)
 	}
 }
 
+/* O_TMPFILE holds the bit of O_DIRECTORY. */
+static bool is_unnamed_file(uint64_t flags)
+{
+	return (flags & O_TMPFILE) == O_TMPFILE;
+}
+
 static unsigned access_of(uint64_t flags)
 {
 	if (flags & O_PATH)
@@ -52,7 +58,7 @@ static unsigned access_of(uint64_t flags)
 	case O_WRONLY: access = ACCESS_WRITE; break;
 	default: access = ACCESS_READ | ACCESS_WRITE; break; /* 3 asks for both and gives only ioctl */
 	}
-	if (flags & O_TRUNC || (flags & O_TMPFILE) == O_TMPFILE)
+	if (flags & O_TRUNC || is_unnamed_file(flags))
 		access |= ACCESS_WRITE;
 	return access;
 }
@@ -77,7 +83,7 @@ static struct resume open_pinned(struct stop *stop, const struct subject *subjec
 	struct open_how how = request->how;
 	const struct resolved *resolved = &subject->resolved;
 	/* Decided as existing, perhaps without a right to create: it must not be created after all. */
-	bool strip = existing && (how.flags & O_CREAT) && (how.flags & O_TMPFILE) != O_TMPFILE && !request->own_how;
+	bool strip = existing && (how.flags & O_CREAT) && !is_unnamed_file(how.flags) && !request->own_how;
 	if (strip) {
 		how.flags &= ~(uint64_t)O_CREAT;
 		how.mode = 0;
@@ -90,23 +96,27 @@ static struct resume open_pinned(struct stop *stop, const struct subject *subjec
 
 /* The object behind a descriptor that some process holds: opened by the supervisor from what it decided about, and delivered.
  * The magic link itself would mean whatever another thread puts under that number meanwhile. */
-static struct resume open_held(int object, const struct open_request *request)
+static struct resume open_held(struct stop *stop, int object, const struct open_request *request)
 {
 	char path[32];
 	struct stat status;
-	int flags = (int)request->how.flags & ~(O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC);
+	bool unnamed = is_unnamed_file(request->how.flags);
+	int flags = (int)request->how.flags & ~(O_CREAT | O_NOFOLLOW | O_CLOEXEC | (unnamed ? 0 : O_EXCL));
 	if (PIN_CHECK_ONLY)
 		return resume_run();
 	if (fstat(object, &status) != 0)
 		return resume_answer(-errno);
 	if (S_ISSOCK(status.st_mode))
 		return resume_answer(-ENXIO);
+	int failed = unnamed ? names_assume_umask(stop) : 0;
+	if (failed)
+		return resume_failed(failed);
 	own_descriptor_path(object, path);
 	/* Never waiting: a FIFO, a terminal or a lease must not hang the supervisor. */
-	int fd = open(path, flags | O_CLOEXEC | O_NOCTTY | (flags & O_PATH ? 0 : O_NONBLOCK));
+	int fd = open(path, flags | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, (mode_t)request->how.mode);
 	if (fd < 0)
 		return resume_answer(-errno);
-	if (!(flags & (O_NONBLOCK | O_PATH)))
+	if (!(flags & O_NONBLOCK))
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
 	return (struct resume){ .kind = RESUME_DELIVER, .descriptor = fd,
 				.descriptor_flags = request->how.flags & O_CLOEXEC ? O_CLOEXEC : 0 };
@@ -164,6 +174,23 @@ static bool held_with_access(struct stop *stop, const struct resolved *link, int
 	return (!(access & ACCESS_READ) || reads) && (!(access & ACCESS_WRITE) || writes);
 }
 
+/* No way of handing in a descriptor takes one that gives no access, so that the thread opens the link itself. Whatever stands
+ * behind the number by then, some process of the tree holds it already, with at least this much access. */
+static struct resume open_as_path(struct stop *stop, const struct resolved *link, const struct open_request *request)
+{
+	char name[64];
+	int length = snprintf(name, sizeof(name), "/proc/%d/fd/%d%s", link->holder, link->descriptor, link->trailing_slash ? "/" : "");
+	size_t name_at = sizeof(request->how);
+	if (!request->own_how)
+		return pin_address_argument(stop, stop->row->roles.path - 1u, name, (size_t)length + 1);
+	if (!pin_take(stop, name_at + sizeof(name)))
+		return resume_answer(-ENFILE);
+	memcpy(pin_bytes(stop, 0), &request->how, sizeof(request->how));
+	memcpy(pin_bytes(stop, name_at), name, (size_t)length + 1);
+	const uint64_t args[6] = { (uint64_t)AT_FDCWD, pin_address(stop, name_at), pin_address(stop, 0), sizeof(request->how) };
+	return pin_call(stop, SYS_openat2, args);
+}
+
 static struct resume open_descriptor(struct stop *stop, struct subject *subject, const struct open_request *request, unsigned access)
 {
 	struct resume resume;
@@ -173,19 +200,33 @@ static struct resume open_descriptor(struct stop *stop, struct subject *subject,
 		return object == -ESRCH ? resume_nothing() : resume_answer(object == -EBADF ? -ENOENT : object);
 	resolve_held(object, &subject->resolved);
 	subject->operation.access = access;
-	if (held_with_access(stop, &link, object, access)) {
+	if (held_with_access(stop, &link, object, access))
 		report_allowed(stop, &subject->operation, 0);
-		return open_held(object, request);
-	}
-	return subject_allowed(stop, subject, access, &resume) ? open_held(object, request) : resume;
+	else if (!subject_allowed(stop, subject, access, &resume))
+		return resume;
+	return request->how.flags & O_PATH ? open_as_path(stop, &link, request) : open_held(stop, object, request);
+}
+
+/* The current folder, or the one behind a directory descriptor, after it was removed: no name leads there any more. */
+static struct resume open_removed(struct stop *stop, struct subject *subject, const struct open_request *request, unsigned access)
+{
+	struct resume resume;
+	int dirfd = stop->row->roles.dirfd ? stop_int(stop, stop->row->roles.dirfd) : AT_FDCWD;
+	auto_fd int object = held_take(stop->task->tid, dirfd, O_DIRECTORY);
+	if (object < 0)
+		return resume_failed(object);
+	resolve_held(object, &subject->resolved);
+	if (!subject->resolved.deleted || request->how.flags & O_PATH)
+		return resume_answer(-ENOENT);
+	return subject_allowed(stop, subject, access, &resume) ? open_held(stop, object, request) : resume;
 }
 
 /* Allowed, and refused to the thread itself by Landlock, which knows a file by what had the name when the run began. The
  * supervisor is in no domain; opened by it with the thread's identity, the mode alone counts. */
-static struct resume open_refused(const struct subject *subject, const struct open_request *request)
+static struct resume open_refused(struct stop *stop, const struct subject *subject, const struct open_request *request)
 {
 	auto_fd int object = resolve_open(subject->resolved.path, false);
-	return object >= 0 ? open_held(object, request) : resume_answer(object);
+	return object >= 0 ? open_held(stop, object, request) : resume_answer(object);
 }
 
 /* What an interpreter opens as its script is the file that was decided at the execve, held and delivered. */
@@ -195,14 +236,14 @@ static struct resume open_script(struct stop *stop, struct subject *subject, con
 	auto_fd int object = resolve_open(subject->resolved.path, false);
 	if (object < 0)
 		return resume_answer(object);
-	return script_is_bound(stop, subject, object, &resume) ? open_held(object, request) : resume;
+	return script_is_bound(stop, subject, object, &resume) ? open_held(stop, object, request) : resume;
 }
 
 /* O_CREAT on a folder is refused by the kernel, and what is pinned for an existing object has lost that flag. */
 static bool creates_folder(const struct subject *subject, uint64_t flags, struct resume *resume)
 {
 	struct stat status;
-	bool creates = flags & O_CREAT && !(flags & O_PATH) && (flags & O_TMPFILE) != O_TMPFILE;
+	bool creates = flags & O_CREAT && !(flags & O_PATH) && !is_unnamed_file(flags);
 	*resume = resume_answer(flags & O_DIRECTORY ? -EINVAL : -EISDIR);
 	return creates && lstat(subject->resolved.path, &status) == 0 && S_ISDIR(status.st_mode);
 }
@@ -211,12 +252,14 @@ static struct resume open_existing(struct stop *stop, struct subject *subject, c
 {
 	struct resume resume;
 	uint64_t flags = request->how.flags;
-	if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) && !(flags & O_PATH) && (flags & O_TMPFILE) != O_TMPFILE) {
+	if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) && !(flags & O_PATH) && !is_unnamed_file(flags)) {
 		report_allowed(stop, &subject->operation, EEXIST);
 		return resume_answer(-EEXIST);
 	}
 	if (subject->resolved.by_descriptor && subject->resolved.holder && !subject->resolved.objected)
 		return open_descriptor(stop, subject, request, access);
+	if (subject->resolved.deleted && !subject->resolved.by_descriptor && !subject->resolved.objected)
+		return open_removed(stop, subject, request, access);
 	if (is_unlisted_terminal(stop, subject, access)) {
 		subject->operation.access = access;
 		return refuse_terminal(stop, subject);
@@ -226,7 +269,7 @@ static struct resume open_existing(struct stop *stop, struct subject *subject, c
 	if (script_is_awaited(stop, subject->resolved.path))
 		return open_script(stop, subject, request);
 	if (request->refused)
-		return open_refused(subject, request);
+		return open_refused(stop, subject, request);
 	return open_pinned(stop, subject, request, true);
 }
 
@@ -273,6 +316,17 @@ static bool open_as_written(struct stop *stop, struct subject *subject, const st
 	return true;
 }
 
+/* A slash behind a name that may be created is EISDIR, whatever is there (kernel: fs/namei.c, open_last_lookups). */
+static bool creates_with_slash(struct stop *stop, const struct subject *subject, uint64_t flags)
+{
+	struct resolved entry;
+	size_t length = strlen(subject->given);
+	int dirfd = stop->row->roles.dirfd ? stop_int(stop, stop->row->roles.dirfd) : AT_FDCWD;
+	if (!(flags & O_CREAT) || flags & O_PATH || subject->resolved.error != ENOTDIR || length == 0 || subject->given[length - 1] != '/')
+		return false;
+	return resolve_path(stop->supervisor, stop->task, dirfd, subject->given, RESOLVE_NAME, &entry) == 0 && entry.error == 0;
+}
+
 static struct resume decide_open(struct stop *stop, const struct open_request *request)
 {
 	struct subject subject;
@@ -284,7 +338,7 @@ static struct resume decide_open(struct stop *stop, const struct open_request *r
 	int failed = subject_read_name(stop, stop->row->roles.path, &subject);
 	stop->task->pin.refused = false;
 	/* What was decided for a folder is opened as one: the pinned flags hold O_DIRECTORY too. */
-	subject.directory = asked & O_DIRECTORY && (asked & O_TMPFILE) != O_TMPFILE;
+	subject.directory = asked & O_DIRECTORY && !is_unnamed_file(asked);
 	if (!failed && open_as_written(stop, &subject, request, &resume))
 		return resume;
 	if (!failed)
@@ -299,6 +353,8 @@ static struct resume decide_open(struct stop *stop, const struct open_request *r
 	subject.operation.flags = flags;
 	if (request->own_how && request->how.resolve && !restricted(stop, &subject, &request->how, &resume))
 		return resume;
+	if (!subject.resolved.objected && creates_with_slash(stop, &subject, asked))
+		return resume_answer(-EISDIR);
 	if (subject.resolved.error && !subject.resolved.objected)
 		return open_missing(stop, &subject, request, access);
 	return open_existing(stop, &subject, request, access);
@@ -315,7 +371,7 @@ static void how_of_open(struct open_how *how, uint64_t flags, uint64_t mode)
 	*how = (struct open_how){ .flags = flags & known };
 	if (how->flags & O_PATH)
 		how->flags &= O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC;
-	if (how->flags & O_CREAT || (how->flags & O_TMPFILE) == O_TMPFILE)
+	if (how->flags & O_CREAT || is_unnamed_file(how->flags))
 		how->mode = mode & permissions;
 }
 

@@ -75,6 +75,10 @@ struct decision subject_decide(struct stop *stop, const struct subject *subject,
 /* A path for a system call of ours that means the object behind our own descriptor `fd`. */
 void own_descriptor_path(int fd, char path[static 32]);
 
+/* The thread's own umask, for what a call of ours is about to make. A default ACL on the folder replaces it: the kernel sees
+ * to that, since the mask is set and not applied by hand. 0 or -errno. */
+int names_assume_umask(const struct stop *stop);
+
 /* The name of a control message that sends its packet over another host, NULL where there is none. */
 const char *control_route(const void *control, size_t length);
 

@@ -102,6 +102,12 @@ static int base_path(struct task *task, int dirfd, char path[static PATH_MAX])
 	return path[0] == '/' ? 0 : -ENOTDIR;
 }
 
+static bool is_removed(int folder)
+{
+	struct stat status;
+	return folder >= 0 && fstat(folder, &status) == 0 && status.st_nlink == 0;
+}
+
 static void resolve_by_walk(struct supervisor *supervisor, struct task *task, int dirfd, const char *name, unsigned flags,
 			    struct resolved *resolved)
 {
@@ -121,6 +127,8 @@ static void resolve_by_walk(struct supervisor *supervisor, struct task *task, in
 		walk_fail(&walk, -failed, NULL);
 	else
 		walk_all(&walk);
+	/* Of a folder that was removed only the way up leads anywhere. */
+	resolved->deleted = resolved->deleted || (deleted && !failed && !resolved->error && is_removed(walk.fd));
 	if (walk.fd >= 0)
 		close(walk.fd);
 }
