@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { WHY_MAP_MAX = 1024, WHY_BUDGET_US = 2000, WHY_ATTEMPT_MAX = 8 };
+/* The budget is wall time: a walk takes well under 1 ms, but a busy host may put it off. */
+enum { WHY_MAP_MAX = 1024, WHY_BUDGET_US = 25000, WHY_ATTEMPT_MAX = 8 };
 
 struct why_map {
 	uint64_t start, end, offset;
