@@ -343,6 +343,10 @@ static void test_lying_snapshots(struct record_explanation *explanation)
 		snapshot->stack_length = RECORD_SNAPSHOT_STACK_BYTES + 1;
 		unwind(explanation, PATIENT_MS);
 		tap_string(explanation->stack_missing, "the unwinder could not begin", "a length beyond the copy is refused");
+		snapshot->stack_length = sound->stack_length;
+		snapshot->interrupted_length = RECORD_SNAPSHOT_STACK_BYTES - snapshot->stack_length + 1;
+		unwind(explanation, PATIENT_MS);
+		tap_string(explanation->stack_missing, "the unwinder could not begin", "and so is that of an interrupted stack");
 	}
 	memcpy(snapshot, sound, sizeof(*snapshot));
 	free(sound);

@@ -163,6 +163,8 @@ struct record_snapshot {
 	uint64_t stack_address;        /* of the first byte in `stack`: the stack pointer less the red zone */
 	uint32_t stack_length;
 	uint32_t maps_length;
+	uint64_t interrupted_address;  /* of the stack under an alternate signal stack: its bytes follow those of the first */
+	uint32_t interrupted_length;   /* 0 where there is none */
 	unsigned char stack[RECORD_SNAPSHOT_STACK_BYTES];
 	char maps[RECORD_SNAPSHOT_MAPS_BYTES]; /* /proc/TID/maps, cut at a line's end */
 };

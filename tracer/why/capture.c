@@ -7,6 +7,7 @@
 #include "tracee/registers.h"
 #include "why/maps.h"
 #include "why/script.h"
+#include "why/signal_frame.h"
 
 #include <errno.h>
 #include <stdatomic.h>
@@ -121,24 +122,46 @@ static uint32_t copy_stack(pid_t tid, uint64_t from, size_t length, unsigned cha
 	return (uint32_t)done;
 }
 
+/* From the red zone below the stack pointer to the end of its mapping, or as much of it as there is room for in `to`. */
+static uint32_t copy_stack_at(pid_t tid, const struct record_snapshot *snapshot, uint64_t stack_pointer, unsigned char *to,
+			      size_t room, uint64_t *from)
+{
+	struct why_map map;
+	if (!find_map(snapshot, stack_pointer, &map))
+		return 0;
+	*from = stack_pointer - map.start > RED_ZONE_BYTES ? stack_pointer - RED_ZONE_BYTES : map.start;
+	return copy_stack(tid, *from, map.end - *from < room ? (size_t)(map.end - *from) : room, to);
+}
+
+/* A handler on an alternate stack: the program's own stack lies elsewhere, and what else lies behind the signal frame, in a heap
+ * for instance, makes room for it. */
+static void copy_interrupted(pid_t tid, struct record_snapshot *snapshot)
+{
+	uint64_t stack_pointer;
+	uint32_t end;
+	snapshot->interrupted_length = 0;
+	if (!signal_frame_find(snapshot->stack, snapshot->stack_length, snapshot->stack_address, &stack_pointer, &end) ||
+	    stack_pointer - snapshot->stack_address < snapshot->stack_length)
+		return;
+	snapshot->stack_length = end;
+	snapshot->interrupted_length = copy_stack_at(tid, snapshot, stack_pointer, snapshot->stack + end,
+						     sizeof(snapshot->stack) - end, &snapshot->interrupted_address);
+}
+
 /* What the registers in the snapshot point to. A stack pointer that points nowhere leaves an empty stack. */
 static int copy_memory(pid_t tid, struct record_snapshot *snapshot)
 {
 	struct registers_all all;
 	struct registers_position position;
-	struct why_map map;
 	snapshot->tid = tid;
 	int failed = copy_maps(tid, snapshot);
 	if (failed)
 		return failed;
 	memcpy(all.bytes, snapshot->registers, sizeof(all.bytes));
 	registers_position(&all, &position);
-	if (!find_map(snapshot, position.stack_pointer, &map))
-		return 0;
-	uint64_t from = position.stack_pointer - map.start > RED_ZONE_BYTES ? position.stack_pointer - RED_ZONE_BYTES : map.start;
-	uint64_t length = map.end - from < RECORD_SNAPSHOT_STACK_BYTES ? map.end - from : RECORD_SNAPSHOT_STACK_BYTES;
-	snapshot->stack_address = from;
-	snapshot->stack_length = copy_stack(tid, from, (size_t)length, snapshot->stack);
+	snapshot->stack_length = copy_stack_at(tid, snapshot, position.stack_pointer, snapshot->stack, sizeof(snapshot->stack),
+					       &snapshot->stack_address);
+	copy_interrupted(tid, snapshot);
 	return 0;
 }
 

@@ -231,13 +231,20 @@ int image_module_descriptor(struct image *image, struct image_module *module)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
 
+static bool read_copy(const unsigned char *bytes, uint64_t begin, uint32_t bytes_length, uint64_t address, void *to, size_t length)
+{
+	uint64_t from = address - begin;
+	if (address < begin || from > bytes_length || length > bytes_length - from)
+		return false;
+	memcpy(to, bytes + from, length);
+	return true;
+}
+
 static bool read_stack(const struct record_snapshot *snapshot, uint64_t address, void *to, size_t length)
 {
-	uint64_t from = address - snapshot->stack_address;
-	if (address < snapshot->stack_address || from > snapshot->stack_length || length > snapshot->stack_length - from)
-		return false;
-	memcpy(to, snapshot->stack + from, length);
-	return true;
+	return read_copy(snapshot->stack, snapshot->stack_address, snapshot->stack_length, address, to, length) ||
+	       read_copy(snapshot->stack + snapshot->stack_length, snapshot->interrupted_address, snapshot->interrupted_length,
+			 address, to, length);
 }
 
 static bool read_file(struct image *image, uint64_t address, void *to, size_t length)

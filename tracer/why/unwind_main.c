@@ -71,7 +71,8 @@ static const struct unwind_input *map_input(void)
 	for (uint32_t i = 0; i < input->head.snapshot_count; i++) {
 		const struct record_snapshot *snapshot = &input->snapshots[i];
 		if (snapshot->registers_length != sizeof(struct user_regs_struct) ||
-		    snapshot->stack_length > RECORD_SNAPSHOT_STACK_BYTES || snapshot->maps_length > RECORD_SNAPSHOT_MAPS_BYTES)
+		    snapshot->stack_length > RECORD_SNAPSHOT_STACK_BYTES || snapshot->maps_length > RECORD_SNAPSHOT_MAPS_BYTES ||
+		    snapshot->interrupted_length > RECORD_SNAPSHOT_STACK_BYTES - snapshot->stack_length)
 			return NULL;
 	}
 	return input;
