@@ -137,9 +137,10 @@ int main(int argc, char **argv)
 			usleep((useconds_t)(rand_r(&seed) % LONGEST_US / AT_ONCE));
 			kill(children[i], SIGKILL);
 		}
+		/* The group first: once its leader is waited for, the number may be somebody else's. */
 		for (int i = 0; i < AT_ONCE; i++) {
-			waitpid(children[i], NULL, 0);
 			kill(-children[i], SIGKILL);
+			waitpid(children[i], NULL, 0);
 		}
 	}
 	return attack_end();

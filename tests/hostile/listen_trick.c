@@ -81,6 +81,15 @@ static bool exchanged_for_file(void)
 	return while_number_changes_from(open("a/file", O_RDONLY));
 }
 
+/* A unix socket's listen is the thread's own, whose name a peer is told. */
+static bool exchanged_for_unix(void)
+{
+	struct sockaddr_un nowhere = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	attack_require(bind(fd, (struct sockaddr *)&nowhere, sizeof(sa_family_t)) == 0, "bind a unix socket");
+	return while_number_changes_from(fd);
+}
+
 /* Bound once, and dissolved again: it has no port any more. */
 static bool after_dissolving(void)
 {
@@ -100,6 +109,7 @@ static const struct attack_way ways[] = {
 	{ "a bind that failed", after_a_failed_bind, false },
 	{ "exchanging it for a bound one", exchanged_for_bound, false },
 	{ "exchanging it for a file", exchanged_for_file, false },
+	{ "exchanging it for a unix one", exchanged_for_unix, false },
 	{ "dissolving the association", after_dissolving, true },
 };
 

@@ -35,11 +35,12 @@ WITHOUT_LANDLOCK = ("--landlock", "off") # which would stand behind a decision t
 
 
 class Attack:
-	"""`policy`: what is added to the policy of all. `kills`: bailiff ends the run at the first try that would win."""
+	"""`policy`: what is added to the policy of all. `connect`: its network entries instead of those of all. `kills`: bailiff ends the run at the first try that would win."""
 
-	def __init__(self, name, program=None, more=(), control="check-only", policy=None, kills=False, tries=None, services=False):
+	def __init__(self, name, program=None, more=(), control="check-only", policy=None, kills=False, tries=None, services=False,
+		     connect=None):
 		self.name, self.program, self.more, self.control = name, program or name, list(more), control
-		self.policy, self.kills, self.services = policy or {}, kills, services
+		self.policy, self.kills, self.services, self.connect = policy or {}, kills, services, connect
 		self.tries = tries or (lambda tries: tries)
 
 
@@ -59,6 +60,7 @@ def attacks():
 	yield Attack("connect_flip", more=["ALLOWED", "BARRED"], services=True)
 	for call in ("sendto", "sendmsg", "sendmmsg"):
 		yield Attack(f"send_flip, {call}", "send_flip", ["ALLOWED", "BARRED", call], services=True)
+	yield Attack("socket_flip", more=["ALLOWED", "BARRED"], services=True, connect=["tcp:127.0.0.1:ALLOWED", "udp:127.0.0.1:BARRED"])
 	yield Attack("unix_swap", services=True)
 	yield Attack("unix_wait", control="alone", services=True, tries=fewer(10, 3000))
 	yield Attack("listen_trick", more=["FREE", "BARRED"], control="alone", services=True)
@@ -143,6 +145,8 @@ class Arena:
 			"connect": [f"unix:{self.path('a/socket')}", f"unix:{self.path('a/datagram')}"]}
 		if self.services:
 			network["connect"] += [f"127.0.0.1:{self.services.ports[0]}", f"[::1]:{self.services.ports[0]}"]
+		if self.attack.connect:
+			network["connect"] = [self.with_ports(entry) for entry in self.attack.connect]
 		return harness.write_policy(self.folder, on_violation="deny", network=network, syscalls={"allow": allow},
 			paths={key: [self.whole(entry) for entry in entries] for key, entries in lists.items()},
 			limits={"wall": f"{PATIENCE * 20}s", "cpu": "none", "processes": "none", "threads": "none", "memory": "none"})
@@ -157,6 +161,11 @@ class Arena:
 			return os.stat(self.path("work/ran")).st_size
 		except FileNotFoundError:
 			return 0
+
+	def with_ports(self, entry):
+		for name, port in zip(("ALLOWED", "BARRED"), self.services.ports):
+			entry = entry.replace(name, str(port))
+		return entry
 
 	def more(self):
 		names = dict(zip(("ALLOWED", "BARRED"), self.services.ports)) if self.services else {}
@@ -302,12 +311,15 @@ def who_is(pid):
 
 
 def end_survivors(arena):
-	for pid in survivors(arena):
-		try:
-			os.kill(pid, signal.SIGKILL)
-		except ProcessLookupError:
-			pass
-	harness.wait_for(lambda: not survivors(arena))
+	"""Again and again: what is killed may just have made another one."""
+	def nobody_is_left():
+		for pid in survivors(arena):
+			try:
+				os.kill(pid, signal.SIGKILL)
+			except ProcessLookupError:
+				pass
+		return not survivors(arena)
+	harness.wait_for(nobody_is_left)
 
 
 def judge(arena, bailiff, code, stdout, stderr):

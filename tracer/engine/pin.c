@@ -87,6 +87,12 @@ struct resume pin_open(struct stop *stop, const char *path, bool trailing_slash,
 	return pin_call(stop, SYS_openat2, args);
 }
 
+struct resume pin_in_place(struct stop *stop)
+{
+	stop->task->pin = (struct task_pin){ .slot = PAGE_SLOT_NONE };
+	return pin_call(stop, stop->call.number, stop->call.args);
+}
+
 struct resume pin_address_argument(struct stop *stop, unsigned argument, const void *bytes, size_t length)
 {
 	uint64_t args[6];

@@ -29,6 +29,9 @@ struct resume pin_call(struct stop *stop, uint64_t number, const uint64_t args[6
 struct resume pin_open(struct stop *stop, const char *path, bool trailing_slash, const struct open_how *how, unsigned repeat_most,
 		       bool repeat_missing);
 
+/* The same call as it stands, with an exit stop. */
+struct resume pin_in_place(struct stop *stop);
+
 /* The same call with `length` bytes of `bytes` (an address, decided) in place of what argument `argument` points to. */
 struct resume pin_address_argument(struct stop *stop, unsigned argument, const void *bytes, size_t length);
 

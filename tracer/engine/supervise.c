@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "engine/freeze.h"
 #include "engine/handlers.h"
 #include "engine/identity.h"
 #include "engine/limits.h"
@@ -217,7 +218,11 @@ static void apply(struct supervisor *supervisor, struct task *task, struct resum
 	case RESUME_RUN: control_resume(task->tid, 0); return;
 	case RESUME_PINNED:
 		/* A thread that is gone gives its slot back at its end. */
-		if (rewrite(task) == 0 && resume.settle)
+		if (rewrite(task) != 0)
+			return;
+		if (resume.frozen)
+			freeze_until_taken(task->tid);
+		if (resume.settle)
 			settle(task->tid);
 		return;
 	case RESUME_DELIVER: deliver(supervisor, task, &resume); return;

@@ -88,6 +88,7 @@ struct resume {
 	long result;
 	int descriptor, descriptor_flags; /* O_CLOEXEC or 0 */
 	bool settle; /* RESUME_PINNED: no other thread is served until this one has left path look-up */
+	bool frozen; /* RESUME_PINNED: nor until it has taken its descriptor (freeze_descriptors) */
 };
 
 static inline struct resume resume_answer(long result)

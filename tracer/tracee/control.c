@@ -25,6 +25,11 @@ int control_step(pid_t tid)
 	return ptrace(PTRACE_SINGLESTEP, tid, 0, 0) == 0 ? 0 : -errno;
 }
 
+void control_interrupt(pid_t tid)
+{
+	ptrace(PTRACE_INTERRUPT, tid, 0, 0);
+}
+
 int control_read_signal_mask(pid_t tid, uint64_t *mask)
 {
 	return ptrace(PTRACE_GETSIGMASK, tid, sizeof(*mask), mask) == 0 ? 0 : -errno;

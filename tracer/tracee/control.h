@@ -15,6 +15,10 @@ void control_resume(pid_t tid, int signal);
 int control_resume_to_exit(pid_t tid);
 int control_step(pid_t tid);
 
+/* Stops a running thread soon (WAIT_TRAP); a call that it waits in is interrupted as by a stopping signal. One that is gone is
+ * no error. */
+void control_interrupt(pid_t tid);
+
 /* The thread's blocked signals. 0 or -errno. */
 int control_read_signal_mask(pid_t tid, uint64_t *mask);
 int control_write_signal_mask(pid_t tid, uint64_t mask);

@@ -1,0 +1,99 @@
+#include "engine/freeze.h"
+
+#include "base/cleanup.h"
+#include "base/text.h"
+#include "tracee/control.h"
+#include "tracee/wait.h"
+
+#include <linux/kcmp.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOOK_NS = 50 * 1000, LOOKS_PER_SECOND = 1000 * 1000 * 1000 / LOOK_NS };
+
+struct sharers {
+	const struct stop *stop;
+	pid_t *tids;
+	size_t count;
+};
+
+/* A kernel without kcmp cannot tell: then everybody is taken for one who shares. */
+static bool shares_descriptors(pid_t tid, pid_t other)
+{
+	return syscall(SYS_kcmp, tid, other, KCMP_FILES, 0, 0) <= 0;
+}
+
+static void collect(struct task *task, void *data)
+{
+	struct sharers *sharers = data;
+	pid_t self = sharers->stop->task->tid;
+	if (task->tid != self && shares_descriptors(self, task->tid))
+		sharers->tids[sharers->count++] = task->tid;
+}
+
+struct suspended_search {
+	pid_t tid;
+	bool found;
+};
+
+static void look_for_child(struct task *task, void *data)
+{
+	struct suspended_search *search = data;
+	search->found = search->found || task->process->vfork_parent == search->tid;
+}
+
+/* It waits in the kernel for its vfork child, and an interruption that was asked for stops it before it runs its own code. */
+static bool is_suspended(const struct supervisor *supervisor, pid_t tid)
+{
+	struct suspended_search search = { .tid = tid };
+	tasks_each(supervisor->tasks, look_for_child, &search);
+	return search.found;
+}
+
+/* A thread with an event that nobody has taken stays where it is. A first thread that has ended, while others of its
+ * process go on, never has one. */
+static bool is_still(pid_t tid)
+{
+	char state;
+	return wait_is_ready(tid) || proc_read_state(tid, &state) != 0 || state == 'Z' || state == 'X';
+}
+
+static void pause_briefly(void)
+{
+	const struct timespec time = { .tv_nsec = LOOK_NS };
+	nanosleep(&time, NULL);
+}
+
+/* A thread that is being made right now is stopped before its first instruction, and stays so: nobody takes that stop. */
+int freeze_descriptors(struct stop *stop)
+{
+	const struct supervisor *supervisor = stop->supervisor;
+	unsigned count = tasks_count(supervisor->tasks);
+	if (count < 2)
+		return 0;
+	auto_free pid_t *tids = memory_zeroed(count, sizeof(*tids));
+	struct sharers sharers = { .stop = stop, .tids = tids };
+	tasks_each(supervisor->tasks, collect, &sharers);
+	for (size_t i = 0; i < sharers.count; i++)
+		control_interrupt(tids[i]);
+	unsigned looks = 0;
+	for (size_t i = 0; i < sharers.count; i++) {
+		for (; !is_still(tids[i]) && !is_suspended(supervisor, tids[i]); looks++) {
+			if (looks == LOOKS_PER_SECOND)
+				return -EAGAIN;
+			pause_briefly();
+		}
+	}
+	return 0;
+}
+
+/* On its way to the descriptor a call waits for nothing (net/socket.c, sockfd_lookup_light comes first): a thread that sleeps
+ * has it. So only one that runs, or waits for a processor, is waited for, however long that takes. */
+void freeze_until_taken(pid_t tid)
+{
+	char state;
+	while (!wait_is_ready(tid) && proc_read_state(tid, &state) == 0 && state == 'R')
+		pause_briefly();
+}

@@ -1,0 +1,18 @@
+/* Holding a thread's descriptor numbers still, for a decision that depends on what one of them means.
+ *
+ * Another thread may put a different object under the number between the decision and the moment when the kernel takes the
+ * descriptor, which is the first thing that a call does. Where the decision would be another one for that object, those who
+ * could do so are stopped before the object is looked at, and go on when the call has taken it. */
+#ifndef ENGINE_FREEZE_H
+#define ENGINE_FREEZE_H
+
+#include "engine/supervisor.h"
+
+/* Stops every other thread that shares the stopped thread's descriptor table. Nothing has to be undone: their stops are
+ * served after this one. 0; -EAGAIN where one of them did not stop within a second: then the call may not be made. */
+int freeze_descriptors(struct stop *stop);
+
+/* After the call was let go on, with an exit stop to come: returns when it has taken its descriptor. */
+void freeze_until_taken(pid_t tid);
+
+#endif
