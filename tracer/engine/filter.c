@@ -4,6 +4,7 @@
 #include "base/syscalls.h"
 #include "base/text.h"
 #include "engine/limits.h"
+#include "tracee/inject.h"
 
 #include <errno.h>
 #include <linux/seccomp.h>
@@ -128,14 +129,17 @@ static int add_gate_rules(scmp_filter_ctx context, uint64_t nonce)
 	size_t count;
 	const struct syscall_row *rows = syscall_rows(&count);
 	for (size_t i = 0; i < count; i++) {
-		if (rows[i].disposition == CALL_NOSYS)
+		if (rows[i].disposition == CALL_NOSYS || rows[i].number == (int)inject_number(true))
 			continue;
 		int failed = seccomp_rule_add(context, SCMP_ACT_ALLOW, rows[i].number, 0);
 		if (failed)
 			return failed;
 	}
-	const struct scmp_arg_cmp is_ours = { 0, SCMP_CMP_EQ, nonce, 0 };
-	return seccomp_rule_add_array(context, SCMP_ACT_NOTIFY, SYSCALL_INJECT, 1, &is_ours);
+	const struct scmp_arg_cmp is_ours = { 0, SCMP_CMP_EQ, nonce, 0 }, is_theirs = { 0, SCMP_CMP_NE, nonce, 0 };
+	int failed = seccomp_rule_add_array(context, SCMP_ACT_ALLOW, (int)inject_number(true), 1, &is_theirs);
+	if (!failed)
+		failed = seccomp_rule_add_array(context, SCMP_ACT_NOTIFY, (int)inject_number(true), 1, &is_ours);
+	return failed ? failed : seccomp_rule_add_array(context, SCMP_ACT_NOTIFY, (int)inject_number(false), 1, &is_ours);
 }
 
 /* fork in "syscalls.deny" means every way to make a process, as its reader expects: libc's fork() is a clone. */

@@ -22,7 +22,7 @@ struct filter {
 struct filter_needs {
 	bool metadata;  /* calls that read metadata by name stop as well */
 	bool identity;  /* set*id calls stop: the target runs as root and may change who it is */
-	uint64_t nonce; /* first argument of the injection call; without it that number is ENOSYS */
+	uint64_t nonce; /* first argument of the injection call (tracee/inject.h) */
 };
 
 /* Where a mapping would begin that could reach the sealed page: none of these bits is set. The highest ones do not count, since

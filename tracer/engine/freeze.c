@@ -44,10 +44,14 @@ static void look_for_child(struct task *task, void *data)
 	search->found = search->found || task->process->vfork_parent == search->tid;
 }
 
-/* It waits in the kernel for its vfork child, and an interruption that was asked for stops it before it runs its own code. */
+/* It waits in the kernel for its vfork child, and the interruption that was asked for before stops it when it has done so,
+ * before it runs its own code. The state as well as our table, which learns of the child's end a little late. */
 static bool is_suspended(const struct supervisor *supervisor, pid_t tid)
 {
+	char state;
 	struct suspended_search search = { .tid = tid };
+	if (proc_read_state(tid, &state) != 0 || state != 'D')
+		return false;
 	tasks_each(supervisor->tasks, look_for_child, &search);
 	return search.found;
 }

@@ -110,7 +110,11 @@ static struct task *adopt_task(struct supervisor *supervisor, pid_t tid)
 	if (proc_read_status(tid, &status) != 0)
 		return NULL;
 	bug_unless(status.tracer == getpid());
-	return supervisor_add_task(supervisor, tid, status.tgid, status.ppid);
+	struct task *task = supervisor_add_task(supervisor, tid, status.tgid, status.ppid);
+	const struct process *parent = tasks_find_process(supervisor->tasks, status.ppid);
+	/* Its parent's event tells as well (on_new_task), but its own calls may come before. */
+	task->process->filtered = task->process->filtered || (parent && parent->filtered);
+	return task;
 }
 
 bool supervisor_owns_process(struct supervisor *supervisor, pid_t tgid)
@@ -186,7 +190,7 @@ static int rewrite(struct task *task)
 /* The call becomes the one that is answered with a descriptor. */
 static void deliver(struct supervisor *supervisor, struct task *task, const struct resume *resume)
 {
-	task->pin = (struct task_pin){ .active = true, .slot = PAGE_SLOT_NONE, .number = SYSCALL_INJECT,
+	task->pin = (struct task_pin){ .active = true, .slot = PAGE_SLOT_NONE, .number = inject_number(task->process->filtered),
 				       .args = { supervisor->injector.nonce } };
 	if (rewrite(task) == 0)
 		inject_answer(&supervisor->injector, task->tid, resume->descriptor, resume->descriptor_flags);
@@ -258,20 +262,28 @@ static bool ended_early(struct early_ends *early, pid_t tid)
 /* The parent sleeps in the kernel from here on, where its registers cannot be had: its stack begins with those of now. */
 static void keep_vfork_parent(struct process *child, pid_t parent)
 {
-	if (registers_read_all(parent, &child->vfork_registers) == 0)
+	if (!child->executed && registers_read_all(parent, &child->vfork_registers) == 0)
 		child->vfork_parent = parent;
+}
+
+static void inherit(struct process *child, const struct task *parent, const struct wait_event *event)
+{
+	child->filtered = child->filtered || parent->process->filtered;
+	if (event->suspends)
+		keep_vfork_parent(child, parent->tid);
 }
 
 static void on_new_task(struct supervisor *supervisor, struct task *parent, const struct wait_event *event, struct early_ends *early)
 {
 	pid_t tid = control_event_message(event->tid);
-	if (tid > 0 && !tasks_find(supervisor->tasks, tid) && !ended_early(early, tid)) {
+	struct task *adopted = tid > 0 ? tasks_find(supervisor->tasks, tid) : NULL;
+	if (adopted)
+		inherit(adopted->process, parent, event);
+	if (tid > 0 && !adopted && !ended_early(early, tid)) {
 		struct task *task = event->is_process ? supervisor_add_task(supervisor, tid, tid, parent->process->tgid)
 						      : adopt_task(supervisor, tid);
-		if (task && task->process != parent->process)
-			task->process->filtered = parent->process->filtered;
-		if (task && event->suspends)
-			keep_vfork_parent(task->process, event->tid);
+		if (task)
+			inherit(task->process, parent, event);
 		if (task && parent->identity_valid) {
 			task->identity = parent->identity;
 			task->identity_valid = true;
@@ -317,11 +329,12 @@ static void on_exec(struct supervisor *supervisor, struct task *task, pid_t tid,
 	}
 	pin_release(supervisor, task);
 	task->process->vfork_parent = 0;
+	task->process->executed = true;
 	task->identity_valid = false; /* an execve computes capabilities anew */
 	if (verify_exec(&stop))
 		return;
 	struct wait_event other;
-	int failed = inject_page(&supervisor->injector, supervisor->page, tid, &other);
+	int failed = inject_page(&supervisor->injector, supervisor->page, tid, task->process->filtered, &other);
 	if (failed == 0) {
 		control_resume(tid, 0);
 	} else if (failed != -ESRCH) {
@@ -385,6 +398,8 @@ static void on_exiting(struct supervisor *supervisor, struct task *task)
 	if (!task->exiting)
 		supervisor->exiting_count++;
 	task->exiting = true;
+	if (task->tid == task->process->tgid)
+		task->process->vfork_parent = 0; /* which goes on about now */
 	if (task->tid == supervisor->main_tid && supervisor->started && !supervisor->ending)
 		limit_look_at_exit(supervisor, task, control_event_message_word(task->tid));
 	control_resume(task->tid, 0);

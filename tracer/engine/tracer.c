@@ -157,6 +157,7 @@ static int prepare(struct supervisor *supervisor, const struct supervise_start *
 		record_error(supervisor->record, "pin", number, "cannot make the sealed page: %s", strerror(number));
 		return -number;
 	}
+	supervisor->injector.nonce |= UINT64_C(1) << 63;
 	struct filter_needs needs = { .metadata = policy_inspects_metadata(supervisor->policy), .identity = supervisor->root,
 				      .nonce = supervisor->injector.nonce };
 	int failed = filter_build(supervisor->policy, needs, filter, &error);

@@ -24,6 +24,7 @@ enum { LOOK_AGAIN_MS = 2, VDSO_BYTES = 8192 };
 struct borrowed {
 	pid_t tid;
 	uint64_t instruction;
+	uint64_t inject_number;
 	uint64_t signal_mask;
 	bool stopped;             /* a stopping signal came meanwhile: it is sent again */
 	struct registers_all registers;
@@ -211,7 +212,7 @@ static int give_descriptor(struct injector *injector, struct borrowed *borrowed,
 	struct rlimit saved = { 0, 0 };
 	const uint64_t args[6] = { injector->nonce };
 	make_room(borrowed->tid, &saved);
-	int failed = start_call(borrowed, SYSCALL_INJECT, args);
+	int failed = start_call(borrowed, borrowed->inject_number, args);
 	if (!failed)
 		failed = answered(injector, borrowed, fd, number);
 	if (saved.rlim_max)
@@ -250,9 +251,14 @@ static int give_back(struct borrowed *borrowed)
 	return failed;
 }
 
-int inject_page(struct injector *injector, struct page *page, pid_t tid, struct wait_event *other)
+uint64_t inject_number(bool filtered)
 {
-	struct borrowed borrowed = { .tid = tid, .other = other };
+	return filtered ? SYS_mmap : SYSCALL_INJECT;
+}
+
+int inject_page(struct injector *injector, struct page *page, pid_t tid, bool filtered, struct wait_event *other)
+{
+	struct borrowed borrowed = { .tid = tid, .inject_number = inject_number(filtered), .other = other };
 	other->tid = 0;
 	/* No signal but SIGSTOP and SIGKILL is delivered in between: the others stay pending. */
 	int failed = control_read_signal_mask(tid, &borrowed.signal_mask);

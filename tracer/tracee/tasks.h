@@ -37,6 +37,7 @@ struct process {
 	pid_t parent;          /* 0 where unknown */
 	bool filtered;         /* has, or inherited, a seccomp filter of its own */
 	pid_t vfork_parent;    /* thread that is suspended until this process executes or ends; 0 for none */
+	bool executed;         /* since it is in the table */
 	struct registers_all vfork_registers; /* that thread's, at its vfork; valid while vfork_parent is set */
 	unsigned thread_count; /* live threads that are in the table */
 	int slot;              /* index in the table that is shared with front, -1 for none */
