@@ -153,6 +153,26 @@ def stops_while_it_starts():
 	tap.equal("60 runs, each stopped and continued while it starts", [end for end in ended if end != (0, b"ran\n")], [])
 
 
+def stops_between_programs():
+	"""Each execve borrows the thread for calls of bailiff's own, which a stop takes back: they are made again."""
+	folder = fresh("chain")
+	with open(os.path.join(folder, "chain.sh"), "w", encoding="ascii") as file:
+		file.write('echo begun; [ "$1" -eq 0 ] || exec /bin/sh "$0" $(($1 - 1)); echo ended\n')
+	process = start(folder, ["/bin/sh", "chain.sh", "150"], "shell", ["--wall", "60s"])
+	process.stdout.readline()
+	target = target_of(process, "sh")
+	while target and process.poll() is None:
+		try:
+			os.kill(target, signal.SIGSTOP)
+			os.kill(target, signal.SIGCONT)
+		except ProcessLookupError:
+			break
+		time.sleep(0.0003)
+	code, stdout, stderr = finish(process, 60)
+	tap.equal("150 programs, one executing the next, stopped and continued meanwhile", (code, stdout[-6:]), (0, b"ended\n"), stderr,
+		verdict(folder))
+
+
 def state_of(pid):
 	try:
 		with open(f"/proc/{pid}/stat", encoding="ascii", errors="replace") as file:
@@ -195,6 +215,7 @@ tracer_killed()
 stopped_and_continued()
 signals_to_the_target()
 stops_while_it_starts()
+stops_between_programs()
 inherited_dispositions()
 children_it_did_not_make()
 tap.end()

@@ -18,7 +18,10 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 
-enum { LOOK_AGAIN_MS = 2, VDSO_BYTES = 8192 };
+enum { LOOK_AGAIN_MS = 2, VDSO_BYTES = 8192, SYSCALL_BYTES = 2 };
+
+/* What the kernel leaves as the result of a call that it will make again; programs never see it, a tracer does. */
+enum { ERESTARTSYS = 512 };
 
 /* A thread that is borrowed for calls of ours, and what it gets back. */
 struct borrowed {
@@ -177,6 +180,8 @@ static void make_room(pid_t tid, struct rlimit *saved)
 		prlimit(tid, RLIMIT_NOFILE, &raised, NULL);
 }
 
+/* Before the instruction; or behind it with a call that was taken back, since the trap of the step is reported before the
+ * signal that took it back, and only behind that signal does the kernel go back to the instruction. */
 static bool is_before_call(const struct borrowed *borrowed)
 {
 	struct registers_all registers;
@@ -184,7 +189,8 @@ static bool is_before_call(const struct borrowed *borrowed)
 	if (registers_read_all(borrowed->tid, &registers) != 0)
 		return false;
 	registers_position(&registers, &position);
-	return position.instruction_pointer == borrowed->instruction;
+	return position.instruction_pointer == borrowed->instruction ||
+	       (position.instruction_pointer == borrowed->instruction + SYSCALL_BYTES && registers_result(&registers) == -ERESTARTSYS);
 }
 
 /* The injection call waits for our answer, and a stopping signal takes it back: it is made once more then. */
@@ -192,6 +198,8 @@ static int answered(struct injector *injector, struct borrowed *borrowed, int fd
 {
 	for (;;) {
 		int given = inject_answer(injector, borrowed->tid, fd, O_CLOEXEC);
+		if (given == -ENOENT)
+			given = -ESRCH; /* taken back between our look and our answer */
 		if (given != -ESRCH) {
 			int failed = finish_call(borrowed, number);
 			return failed ? failed : (given < 0 ? given : (*number == given ? 0 : -EPROTO));
