@@ -94,6 +94,9 @@ hostile:
 	$(SUB) all attacks
 	@$(PYTHON) tests/hostile/run.py --build $(B) --tries $(or $(N),100000)
 
+soak: all tests
+	@$(PYTHON) tests/scripts/soak.py --build $(B) --runs $(or $(N),10000)
+
 lab: all
 	@$(PYTHON) policies/lab/lab.py --bailiff $(B)/bailiff $(if $(OUTPUT),--output $(OUTPUT))
 bench: all $(BENCHES)
@@ -113,13 +116,14 @@ help:
 #: lab         three requests under one policy, with OUTPUT=50 under a lower output limit
 #: bench       what a stop costs, beside native and strace
 #: hostile     attacks, N=100000 tries each: none may win, and each must win without bailiff
+#: soak        N=10000 runs in a row, 64 at once, 200 interrupted: what is left behind, and who sees whom
 #: fuzz        every fuzzer for FUZZ_SECONDS=60 each
 #: lint gcc clang asan valgrind   parts of check alone: linters, builds in which a warning is an error, memory checks
 #: install uninstall              with PREFIX=/usr/local and DESTDIR=
 clean:
 	rm -rf $(B)
 
-.PHONY: all units tests attacks hostile install uninstall demo check deps lab bench lint gcc clang asan valgrind fuzz help clean
+.PHONY: all units tests attacks hostile soak install uninstall demo check deps lab bench lint gcc clang asan valgrind fuzz help clean
 .DELETE_ON_ERROR:
 .SECONDARY:
 -include $(OBJECTS:.o=.d) $(CHECK_ONLY:%.c=$(B)/check-only/%.d) $(addsuffix .d,$(UNITS) $(TARGETS) $(HOSTILE) $(FUZZERS) $(BENCHES))
