@@ -69,8 +69,7 @@ def check_options(page):
 
 
 def refuse(name):
-	command = {"clean": "doctor"}.get(name, "run")
-	return subprocess.run([BAILIFF, command, f"--{name}", "1"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
+	return subprocess.run([BAILIFF, "run", f"--{name}", "1"], stdin=subprocess.DEVNULL, capture_output=True, text=True,
 		check=False)
 
 

@@ -313,7 +313,7 @@ static int run_session(struct session *session)
 int command_run(int argc, char **argv)
 {
 	struct error error;
-	struct session session = { .events_fd = -1, .workspace.folder = -1 };
+	struct session session = { .events_fd = -1, .workspace = { .folder = -1, .lock = -1 } };
 	if (run_options_parse(argc, argv, &session.options, &error) < 0)
 		return command_failed(&error);
 	if (session.options.user && user_become(session.options.user, &error) < 0) {
