@@ -77,6 +77,7 @@ OPENERS = {
 	"cat": ["/bin/cat"],
 	"bash": ["/bin/bash", "-c", 'read line < "$1"', "bash"],
 	"perl": ["/usr/bin/perl", "-e", "open(F, '<', $ARGV[0])"],
+	"php": ["/usr/bin/php", "-n", "-r", "fopen($argv[1], 'r');"],
 	"python": ["/usr/bin/python3", "-c", "import sys; open(sys.argv[1])"],
 	"node": ["/usr/bin/node", "-e", "require('fs').readFileSync(process.argv[1])"],
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Are the offsets in tracer/why/*_offsets.h those of the headers of CPython and perl? Prints TAP.
+"""Are the offsets in tracer/why/*_offsets.h those of the headers of CPython, perl and PHP? Prints TAP.
 
     tests/check_offsets.py [--write]
 
@@ -40,9 +40,16 @@ PERL = """#include <stdint.h>
  * bytes; type_*, sv_type_*, code_is_named and hash_has_name are values of perl's own. */
 struct perl_layout {
 """
-PERL_ROWS = """};
+PHP = """#include <stdint.h>
 
-static const struct perl_layout perl_offsets[] = {
+/* One PHP without threads: the number of its interface for extensions (ZEND_MODULE_API_NO) and the size of executor_globals
+ * tell which. Offsets in bytes; type_* are values of PHP's own. */
+struct php_layout {
+"""
+FIELDS = {"perl": PERL, "php": PHP}
+ROWS = """}};
+
+static const struct {0}_layout {0}_offsets[] = {{
 """
 TAIL = """};
 
@@ -71,9 +78,16 @@ def perl_folders():
 	return [folder] if os.path.exists(f"{folder}/perl.h") else []
 
 
+def php_folders():
+	folder = output_of("php-config", "--include-dir")
+	return [folder] if os.path.exists(f"{folder}/main/php.h") else []
+
+
 class Language:
-	def __init__(self, name, title, key, folders, flags):
-		self.name, self.title, self.key, self.folders, self.flags = name, title, key, folders, flags
+	"""`below`: folders within that of the headers where a compiler has to look as well."""
+
+	def __init__(self, name, title, key, folders, below, flags):
+		self.name, self.title, self.key, self.folders, self.below, self.flags = name, title, key, folders, below, flags
 		self.source, self.table = f"{WHY}/offsets/{name}.c", f"{WHY}/{name}_offsets.h"
 
 	def version(self, row):
@@ -82,7 +96,8 @@ class Language:
 	def row_of(self, folder):
 		"""(row, None) or (None, what the compiler said)."""
 		with tempfile.TemporaryDirectory() as scratch:
-			command = [os.environ.get("CC", "cc"), "-w", "-O2", "-D_GNU_SOURCE", f"-I{folder}", f"-I{folder}/internal", *self.flags]
+			command = [os.environ.get("CC", "cc"), "-w", "-O2", "-D_GNU_SOURCE", f"-I{folder}", *self.flags]
+			command += [f"-I{folder}/{name}" for name in self.below]
 			done = subprocess.run([*command, "-o", f"{scratch}/row", self.source], capture_output=True, text=True, check=False)
 			if done.returncode:
 				return None, done.stderr
@@ -104,16 +119,17 @@ class Language:
 			file.write(HEAD.format(self.name, self.title, self.name.upper()) + self.body(sorted(rows.items())) + TAIL)
 
 	def body(self, rows):
-		if self.name == "perl":
+		if self.name in FIELDS:
 			fields = "".join(f"\tuint32_t {field};\n" for field in re.findall(r"\.(\w+) =", rows[0][1]))
-			return PERL + fields + PERL_ROWS + "".join(row for _, row in rows)
+			return FIELDS[self.name] + fields + ROWS.format(self.name) + "".join(row for _, row in rows)
 		old, new = ("".join(row for minor, row in rows if (minor >= TELLING) == told) for told in (False, True))
 		return PYTHON + old + PYTHON_TELLING + new
 
 
 LANGUAGES = [
-	Language("python", "CPython", "minor", python_folders, []),
-	Language("perl", "perl", "version", perl_folders, ["-D_REENTRANT", "-Wl,--unresolved-symbols=ignore-all"]),
+	Language("python", "CPython", "minor", python_folders, ["internal"], []),
+	Language("perl", "perl", "version", perl_folders, [], ["-D_REENTRANT", "-Wl,--unresolved-symbols=ignore-all"]),
+	Language("php", "PHP", "api", php_folders, ["main", "Zend", "TSRM"], []),
 ]
 
 

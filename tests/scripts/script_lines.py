@@ -1,10 +1,12 @@
 """Does the verdict name the line and the function of the user's own program that made a blocked call?
 
-Every installed CPython from 3.7 on (Debian's, and those of pyenv), bash and perl run small programs in which the line that
-will be blocked carries the mark HERE. For CPython, faulthandler is a witness of its own for the whole stack.
+Every installed CPython from 3.7 on (Debian's, and those of pyenv), bash, perl and PHP run small programs in which the line
+that will be blocked carries the mark HERE. Witnesses of their own for a whole stack are CPython's faulthandler and PHP's
+debug_backtrace().
 """
 
 import glob
+import json
 import os
 import re
 import shutil
@@ -155,6 +157,84 @@ PERL = {
 	"connect": ("use IO::Socket::INET;\nsub f {\n\tIO::Socket::INET->new('127.0.0.1:9'); # HERE\n}\nf();", "main::f"),
 }
 
+PHP = {
+	"top level": ("$x = 1;\nfopen($F, 'r'); // HERE", None, "read"),
+	"function": ("function job($name) {\n\treturn strlen(\n\t\tfile_get_contents($name)); // HERE\n}\njob($F);", "job", "read"),
+	"method": ("class Job {\n\tfunction run($name) {\n\t\tfile($name); // HERE\n\t}\n}\n(new Job)->run($F);", "Job::run", "read"),
+	"static method": ("namespace Work;\nclass Job {\n\tstatic function run($name) {\n\t\treadfile($name); // HERE\n\t}\n}\nJob::run($F);",
+		"Work\\Job::run", "read"),
+	"inherited method": ("trait Reads {\n\tfunction run($name) {\n\t\tfopen($name, 'r'); // HERE\n\t}\n}\nclass Base { use Reads; }\n"
+		"class Job extends Base {}\n(new Job)->run($F);", "Base::run", "read"),
+	"method of a class without a name": ("$job = new class {\n\tfunction run($name) {\n\t\tfopen($name, 'r'); // HERE\n\t}\n};\n$job->run($F);",
+		"class@anonymous::run", "read"),
+	"method by __call": ("class Job {\n\tfunction __call($name, $rest) {\n\t\tfopen($rest[0], 'r'); // HERE\n\t}\n}\n(new Job)->run($F);",
+		"Job::__call", "read"),
+	"constructor": ("class Job {\n\tfunction __construct($name) {\n\t\tnew SplFileObject($name); // HERE\n\t}\n}\nnew Job($F);",
+		"Job::__construct", "read"),
+	"destructor": ("class Job {\n\tfunction __destruct() {\n\t\tfopen($GLOBALS['F'], 'r'); // HERE\n\t}\n}\n$job = new Job;\n$job = null;",
+		"Job::__destruct", "read"),
+	"destructor at the end": ("class Job {\n\tfunction __destruct() {\n\t\tfopen($GLOBALS['F'], 'r'); // HERE\n\t}\n}\n$job = new Job;",
+		"Job::__destruct", "read"),
+	"callback": ("function order($a, $b) {\n\tfopen($GLOBALS['F'], 'r'); // HERE\n\treturn 0;\n}\n$x = [1, 2];\nusort($x, 'order');", "order", "read"),
+	"generator": ("function each($name) {\n\tyield 1;\n\tfopen($name, 'r'); // HERE\n\tyield 2;\n}\nforeach (each($F) as $x);", "each", "read"),
+	"fiber": ("function job($name) {\n\tFiber::suspend();\n\tfopen($name, 'r'); // HERE\n}\n$fiber = new Fiber('job');\n$fiber->start($F);\n"
+		"$fiber->resume();", "job", "read"),
+	"exception handler": ("function job($name) {\n\ttry {\n\t\tintdiv(1, 0);\n\t} catch (Error $error) {\n\t\tfopen($name, 'r'); // HERE\n\t}\n}\njob($F);",
+		"job", "read"),
+	"finally": ("function job($name) {\n\ttry {\n\t\tintdiv(1, 0);\n\t} finally {\n\t\tfopen($name, 'r'); // HERE\n\t}\n}\njob($F);", "job", "read"),
+	"exit function": ("function job($name) {\n\tfopen($name, 'r'); // HERE\n}\nregister_shutdown_function('job', $F);", "job", "read"),
+	"names that are not ASCII": ("function größe_𐌰($name) {\n\tfopen($name, 'r'); // HERE\n}\ngröße_𐌰($F);", "größe_𐌰", "read"),
+	"include": ("function job($name) {\n\tinclude $name; // HERE\n}\njob($F);", "job", "read"),
+	"require_once": ("$x = 1;\nrequire_once $F; // HERE", None, "read"),
+	"class loader": ("spl_autoload_register(function ($class) {\n\trequire $GLOBALS['F']; // HERE\n});\nnew Unknown;", "{closure}", "read"),
+	"folder": ("function job($name) {\n\tscandir(dirname($name)); // HERE\n}\njob($F);", "job", "read"),
+	"write": ("function job($name) {\n\tfile_put_contents($name, 'x'); // HERE\n}\njob($F);", "job", "write"),
+	"unlink": ("function job($name) {\n\tunlink($name); // HERE\n}\njob($F);", "job", "write"),
+	"mkdir": ("function job($name) {\n\tmkdir(\"$name.d\"); // HERE\n}\njob($F);", "job", "write"),
+	"exec": ("function job() {\n\texec('true'); // HERE\n}\njob();", "job", "execute"),
+	"system": ("function job() {\n\tsystem('true'); // HERE\n}\njob();", "job", "execute"),
+	"backticks": ("function job() {\n\t$x = `true`; // HERE\n}\njob();", "job", "execute"),
+	"proc_open": ("function job($program) {\n\tproc_open([$program], [], $pipes); // HERE\n}\njob($P);", "job", "execute"),
+	"fork": ("function job($name) {\n\tif (pcntl_fork() === 0) {\n\t\tfopen($name, 'r'); // HERE\n\t}\n\tpcntl_wait($status);\n}\njob($F);", "job", "read"),
+	"fsockopen": ("function job() {\n\tfsockopen('127.0.0.1', 9); // HERE\n}\njob();", "job", "network"),
+	"stream": ("function job() {\n\tstream_socket_client('tcp://127.0.0.1:9'); // HERE\n}\njob();", "job", "network"),
+	"URL": ("function job() {\n\tfile_get_contents('http://127.0.0.1:9/'); // HERE\n}\njob();", "job", "network"),
+}
+
+# What PHP says of the call that is blocked next, on the very line: for each function its name, and where it was called.
+PHP_WITNESS = """
+function see() {
+	foreach (debug_backtrace(DEBUG_BACKTRACE_IGNORE_ARGS) as $call)
+		echo json_encode([$call['file'] ?? null, $call['line'] ?? null, ($call['class'] ?? '') . (isset($call['class']) ? '::' : '') . $call['function']]), "\\n";
+}
+class Job {
+	function each() {
+		yield 1;
+		yield from $this->most();
+	}
+	function most() {
+		yield from
+			self::last();
+	}
+	static function last() {
+		usort($GLOBALS['list'],
+			fn ($a, $b) =>
+				see() . fopen($GLOBALS['F'], 'r'));
+		yield 2;
+	}
+	function __get($name) {
+		return call_user_func_array(function (...$rest) {
+			foreach ($this->each() as $one);
+		}, [1]);
+	}
+}
+$list = [1, 2];
+$fiber = new Fiber(function () {
+	(new Job)->value;
+});
+$fiber->start();
+"""
+
 
 def pythons():
 	"""(path, minor) of each CPython from 3.7 on that may be run here, one of each version and Debian's."""
@@ -173,20 +253,23 @@ def pythons():
 
 def policy_of(folder, program):
 	"""Everything may be read and run, apart from what is forbidden; nothing is connected to."""
-	return write_policy(folder, paths={"read": ["/**"], "execute": [program, "/usr/bin/**"],
+	return write_policy(folder, syscalls={"allow": ["memfd_create"]}, paths={"read": ["/**"], "execute": [program, "/usr/bin/**"],
 		"deny": [f"{FORBIDDEN}/**", os.path.realpath("/bin/sh"), os.path.realpath("/bin/true")]})
 
 
 def definitions(language):
 	name, program = f"{FORBIDDEN}/forbidden_module.py", "/bin/true"
 	return {"python": f"F, P = {name!r}, {program!r}", "bash": f"F={name} P={program}",
-		"perl": f"my ($F, $P) = ('{name}', '{program}');"}[language]
+		"perl": f"my ($F, $P) = ('{name}', '{program}');", "php": f"$F = '{name}'; $P = '{program}';"}[language]
 
 
 def write_program(folder, language, text):
 	"""(path, the marked line's number)"""
 	whole = f"{definitions(language)}\n{text}\n"
-	path = os.path.join(folder, {"python": "jöb.py", "bash": "job.sh", "perl": "job.pl"}[language])
+	if language == "php":
+		# A namespace must be the first statement of its file.
+		whole = f"<?php\n{text}\n".replace("$F", f"'{FORBIDDEN}/forbidden_module.py'") if "namespace" in text else f"<?php {whole}"
+	path = os.path.join(folder, {"python": "jöb.py", "bash": "job.sh", "perl": "job.pl", "php": "jöb.php"}[language])
 	with open(path, "w", encoding="utf-8") as file:
 		file.write(whole)
 	return path, next((at for at, line in enumerate(whole.splitlines(), 1) if "HERE" in line), None)
@@ -300,6 +383,76 @@ def perl_calls(tap):
 	check(tap, "perl: -e", folder, ["/usr/bin/perl", "-e", f"{definitions('perl')}\nopen(my $f, '<', $F);"], ("-e", 2, None), "read")
 
 
+def php_program():
+	"""The command line's PHP, or None. One with threads is another program to its reader."""
+	path = shutil.which("php")
+	if not path:
+		return None
+	code, stdout, _ = native([path, "-r", "echo PHP_MAJOR_VERSION, ' ', (int) PHP_ZTS;"], SCRATCH)
+	return os.path.realpath(path) if code == 0 and stdout.decode().startswith("8 0") else None
+
+
+def php_programs(tap, php):
+	for name, (text, function, rule) in PHP.items():
+		if "pcntl" in text and native([php, "-r", "exit(function_exists('pcntl_fork') ? 0 : 1);"], SCRATCH)[0] != 0:
+			tap.skip(f"php: {name}", "this build has no pcntl (optional)")
+			continue
+		folder = fresh("php")
+		path, line = write_program(folder, "php", text)
+		# From 8.4 on the name of a closure tells where it is.
+		new = function == "{closure}" and native([php, "-r", "exit(PHP_VERSION_ID >= 80400 ? 0 : 1);"], SCRATCH)[0] == 0
+		check(tap, f"php: {name}", folder, [php, path], (path, line, f"{{closure:{path}:{line - 1}}}" if new else function), rule)
+
+
+def php_ways(tap, php):
+	"""Text that is no file; files that include each other; code that was compiled to that of the machine."""
+	source = f"{definitions('php')}\nfunction job($name) {{\n\tfopen($name, 'r');\n}}\njob($F);\n"
+	folder = fresh("php")
+	check(tap, "php: -r", folder, [php, "-r", source], ("Command line code", 3, "job"), "read")
+	with open(os.path.join(folder, "input"), "w+", encoding="utf-8") as file:
+		file.write(f"<?php\n{source}")
+		file.flush()
+		file.seek(0)
+		check(tap, "php: standard input", folder, [php], ("Standard input code", 4, "job"), "read", stdin=file)
+	with open(os.path.join(folder, "library.php"), "w", encoding="utf-8") as file:
+		file.write("<?php\nfunction inner($name) {\n\teval('\n\nfopen($name, \"r\");');\n}\nouter();\n")
+	path, _ = write_program(folder, "php", f"function outer() {{\n\tinner($GLOBALS['F']);\n}}\n\nrequire '{folder}/library.php';")
+	frames = blocked(folder, [php, path])[0].get("script") or []
+	library = f"{folder}/library.php"
+	tap.equal("php: evaluated text, an included file and their callers", [(frame["function"], frame["file"], frame["line"]) for frame in frames],
+		[(None, f"{library}(3) : eval()'d code", 3), ("inner", library, 3), ("outer", path, 3), (None, library, 7), (None, path, 6)])
+	os.makedirs(f"{folder}/vendor/other")
+	with open(f"{folder}/vendor/other/library.php", "w", encoding="utf-8") as file:
+		file.write("<?php\nfunction read($name, $depth) {\n\t$depth ? read($name, $depth - 1) : fopen($name, 'r');\n}\n")
+	path, line = write_program(folder, "php", "require 'vendor/other/library.php';\nfunction job($name) {\n\tread($name, 50); // HERE\n}\njob($F);")
+	check(tap, "php: the own line behind 51 calls of a library", folder, [php, path], (path, line, "job"), "read")
+
+
+def php_compiled(tap, php):
+	options = ["-d", "opcache.enable_cli=1", "-d", "opcache.jit=1255", "-d", "opcache.jit_buffer_size=16M"]
+	if native([php, *options, "-r", "exit(opcache_get_status()['jit']['on'] ?? false ? 0 : 1);"], SCRATCH)[0] != 0:
+		tap.skip("php: compiled code", "this build has no compiler to machine code (optional)")
+		return
+	folder = fresh("php")
+	path, line = write_program(folder, "php", "function job($name, $go) {\n\tif ($go)\n\t\tfopen($name, 'r'); // HERE\n}\n"
+		"for ($i = 0; $i < 5000; $i++)\n\tjob($F, $i === 4999);")
+	check(tap, "php: compiled code", folder, [php, *options, "-d", f"opcache.lockfile_path={folder}", path], (path, line, "job"), "read",
+		options=["--write", f"{folder}/**"])
+
+
+def php_witness(tap, php):
+	folder = fresh("php")
+	path, _ = write_program(folder, "php", PHP_WITNESS)
+	failure, (_, stdout, stderr) = blocked(folder, [php, path])
+	calls = [json.loads(line) for line in stdout.decode().splitlines() if line.startswith("[")]
+	# Functions that PHP is not written in have no frame of ours, and the calls that they make no place.
+	inside = ("usort", "call_user_func_array", "Fiber::start", "see")
+	names = [name for _, _, name in calls if name not in inside] + [None]
+	places = [(file, line) for file, line, _ in calls if file]
+	tap.equal("php: debug_backtrace sees the same frames",
+		[((frame["file"], frame["line"]), frame["function"]) for frame in failure.get("script") or []], list(zip(places, names)), calls, stderr[-500:])
+
+
 def main():
 	tap = Tap()
 	os.makedirs(FORBIDDEN, exist_ok=True)
@@ -315,6 +468,14 @@ def main():
 	if os.path.exists("/usr/bin/perl"):
 		shell_programs(tap, "perl", "/usr/bin/perl", PERL)
 		perl_calls(tap)
+	php = php_program()
+	if php:
+		php_programs(tap, php)
+		php_ways(tap, php)
+		php_compiled(tap, php)
+		php_witness(tap, php)
+	else:
+		tap.skip("php", "no PHP 8 without threads is installed")
 	tap.end()
 
 

@@ -92,7 +92,7 @@ static void test_request(void)
 	source_request_fill(explanation, &request);
 	tap_string(request.path, "/home/ann/job.py", "the innermost of the program's own frames is asked for");
 	tap_ok(request.frame == 1 && request.line == 14, "by its place and line");
-	static const char *const no_files[] = { "<string>", "-e", "-c", "environment", "" };
+	static const char *const no_files[] = { "<string>", "-e", "-c", "environment", "", "Command line code", "Standard input code" };
 	for (size_t i = 0; i < sizeof(no_files) / sizeof(*no_files); i++) {
 		explanation->script_count = 0;
 		add_frame(explanation, no_files[i], 1, true);

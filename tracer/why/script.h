@@ -20,6 +20,17 @@ struct script_reader {
 
 extern const struct script_reader script_python, script_bash, script_perl, script_php, script_node;
 
+/* Frames as a reader fills them, innermost first. */
+struct script_walk {
+	struct record_script_frame *frames;
+	size_t most, count;
+	bool own; /* a frame of the program's own code is among them */
+};
+
+/* Where there is no room left, the last place goes to the innermost own frame: it is the one that counts. True when there is
+ * nothing more to look for. */
+bool script_walk_keep(struct script_walk *walk, const struct record_script_frame *frame);
+
 /* All readers, in the order in which they are tried: {&script_python, …, NULL}. */
 extern const struct script_reader *const script_readers[];
 

@@ -130,27 +130,7 @@ static bool read_links(const struct python *python, uint64_t frame, struct frame
 	return true;
 }
 
-struct walk {
-	struct record_script_frame *frames;
-	size_t most, count;
-	bool own; /* a frame of the program's own code is among them */
-};
-
-/* Where there is no room left, the last place goes to the innermost own frame: it is the one that counts. True when there is
- * nothing more to look for. */
-static bool walk_keep(struct walk *walk, const struct record_script_frame *frame)
-{
-	if (walk->count < walk->most)
-		walk->frames[walk->count++] = *frame;
-	else if (frame->own_code)
-		walk->frames[walk->most - 1] = *frame;
-	else
-		return false;
-	walk->own |= frame->own_code;
-	return walk->count == walk->most && walk->own;
-}
-
-static const char *walk_frames(const struct python *python, uint64_t frame, struct walk *walk)
+static const char *walk_frames(const struct python *python, uint64_t frame, struct script_walk *walk)
 {
 	for (unsigned count = 0; frame; count++) {
 		struct record_script_frame described = {.language = "python"};
@@ -166,7 +146,7 @@ static const char *walk_frames(const struct python *python, uint64_t frame, stru
 				return reason;
 		}
 		frame = links.previous;
-		if (!links.glue && !shim && walk_keep(walk, &described) && frame)
+		if (!links.glue && !shim && script_walk_keep(walk, &described) && frame)
 			return "there are more Python frames than are kept";
 	}
 	return NULL;
@@ -175,7 +155,7 @@ static const char *walk_frames(const struct python *python, uint64_t frame, stru
 static size_t script_python_frames(const struct why_process *process, struct record_script_frame *frames, size_t most,
 				   char *reason, size_t reason_bytes)
 {
-	struct walk walk = {.frames = frames, .most = most};
+	struct script_walk walk = {.frames = frames, .most = most};
 	struct python python;
 	uint64_t frame;
 	const char *why = python_layout_find(process, &python);

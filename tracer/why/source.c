@@ -15,10 +15,15 @@
 
 enum { NS_PER_S = 1000000000, TEXT_BYTES = sizeof(((struct source_line *)0)->text) };
 
-/* "<string>", "-e", and what bash calls the text behind its -c: the name of no file, even where one is called so. */
+/* "<string>", "-e", what bash calls the text behind its -c, and what PHP calls that and its standard input: the name of no
+ * file, even where one is called so. */
 static bool names_no_file(const char *path)
 {
-	return path[0] == '\0' || path[0] == '<' || path[0] == '-' || strcmp(path, "environment") == 0;
+	static const char *const names[] = { "", "environment", "Command line code", "Standard input code" };
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (strcmp(path, names[i]) == 0)
+			return true;
+	return path[0] == '<' || path[0] == '-';
 }
 
 void source_request_fill(const struct record_explanation *explanation, struct source_request *request)
