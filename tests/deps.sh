@@ -8,7 +8,7 @@ set -eu
 build="gcc libc6-dev make libseccomp-dev libcjson-dev nettle-dev libdw-dev libelf-dev libunwind-dev python3"
 # `a|b`: either will do, `a` is what gets installed.
 check="$build python3-jsonschema strace clang libclang-rt-dev valgrind cppcheck shellcheck mandoc git perl
-	busybox-static|busybox nodejs php-cli php-dev curl procps netbase"
+	busybox-static|busybox nodejs php-cli php-dev g++ curl procps netbase"
 
 wanted() {
 	case "$1" in

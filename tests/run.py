@@ -191,7 +191,7 @@ def sample(folder, count):
 
 
 def shell_scripts():
-	patterns = ["tests/*.sh", "tests/scripts/*.sh", "policies/*.sh", "policies/examples/*/*.sh", "bench/*.sh", ".ci/run"]
+	patterns = ["tests/*.sh", "tests/scripts/*.sh", "tests/why/*.sh", "policies/*.sh", "policies/examples/*/*.sh", "bench/*.sh", ".ci/run"]
 	return sorted(path for pattern in patterns for path in glob.glob(f"{ROOT}/{pattern}"))
 
 

@@ -134,7 +134,8 @@ def build(folder, name, source, *command):
 	with open(path, "w", encoding="utf-8") as file:
 		file.write(source)
 	done = subprocess.run([*command, "-o", f"{folder}/program", name], cwd=folder, capture_output=True, text=True, check=False,
-		env={**os.environ, "HOME": folder, "GOCACHE": f"{folder}/cache", "GO111MODULE": "off"})
+		env={**os.environ, "HOME": folder, "GOCACHE": f"{folder}/cache", "GO111MODULE": "off",
+			"RUSTUP_HOME": os.environ.get("RUSTUP_HOME", os.path.expanduser("~/.rustup"))})
 	return f"{folder}/program" if done.returncode == 0 else None
 
 
