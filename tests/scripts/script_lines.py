@@ -73,6 +73,26 @@ if __name__ == "__main__":
 	process = multiprocessing.get_context("fork").Process(target=job, args=(F,))
 	process.start()
 	process.join()""", "job", "read"),
+	"multiprocessing, spawned": ("""
+import multiprocessing
+def job(name):
+	open(name)  # HERE
+if __name__ == "__main__":
+	process = multiprocessing.get_context("spawn").Process(target=job, args=(F,))
+	process.start()
+	process.join()""", "job", "read"),
+	"pool of threads": ("""
+import concurrent.futures
+def job(name):
+	open(name)  # HERE
+with concurrent.futures.ThreadPoolExecutor(2) as pool:
+	list(pool.map(job, [F]))""", "job", "read"),
+	"UDP": ("""
+import socket
+def job():
+	socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b"1", ("127.0.0.1", 53))  # HERE
+job()""", "job", "network"),
+	"subprocess with a shell": ("import subprocess\ndef job():\n\tsubprocess.run('true', shell=True)  # HERE\njob()", "job", "execute"),
 	"ctypes": ("import ctypes\ndef job():\n\tctypes.CDLL(None).open(F.encode(), 0)  # HERE\njob()", "job", "read"),
 	"import": ("import sys\nsys.path.insert(0, F.rsplit('/', 1)[0])\ndef job():\n\timport forbidden_module  # HERE\njob()", "job", "read"),
 	"socket": ("import socket\ndef job():\n\tsocket.socket().connect(('127.0.0.1', 9))  # HERE\njob()", "job", "network"),
@@ -279,11 +299,11 @@ def own_frame(failure):
 	return next((frame for frame in failure.get("script") or [] if frame["own_code"]), {})
 
 
-def blocked(folder, command, **settings):
-	"""(first failure, what the run printed). The readers have two milliseconds of time on the clock, which a busy machine may
+def blocked(folder, command, program=None, **settings):
+	"""(first failure, what the run printed). The readers have a few milliseconds of time on the clock, which a busy machine may
 	take away: then, and only then, it is run again."""
 	for _ in range(5):
-		done = run(folder, command, policy_of(folder, command[0]), **settings)
+		done = run(folder, command, policy_of(folder, program or command[0]), **settings)
 		failure = verdict(folder)["first_failure"] or {}
 		if "took too long" not in (failure.get("script_missing") or ""):
 			break
@@ -333,6 +353,9 @@ def python_ways(tap, python, minor):
 	check(tap, f"python 3.{minor}: -m", folder, [python, "-B", "-m", "module"], (os.path.join(folder, "module.py"), 3, "job"), "read")
 	with open(os.path.join(folder, "module.py"), "rb") as file:
 		check(tap, f"python 3.{minor}: standard input", folder, [python, "-"], ("<stdin>", 3, "job"), "read", stdin=file)
+	for name, words in (("a heredoc", f"{python} - one"), ("a heredoc without a dash", python)):
+		script = f"{words} <<'END'\n{source}END\n"
+		check(tap, f"python 3.{minor}: {name}", folder, ["/bin/bash", "-c", script], ("<stdin>", 3, "job"), "read", program=python)
 
 
 def python_witness(tap, python, minor):
