@@ -381,13 +381,28 @@ static void error_lines(const struct page *page, const cJSON *error)
 		text_append(page->out, "\nThe fault is bailiff's or the host's: nothing is said about the program.\n");
 }
 
-/* A program's own failure, when neither a rule nor a signal to bailiff ended it. */
+static bool answered_any(const cJSON *notes)
+{
+	const cJSON *note;
+	cJSON_ArrayForEach(note, notes) {
+		const char *text = json_string(note, "text");
+		if (text && strstr(text, " answered "))
+			return true;
+	}
+	return false;
+}
+
+/* A program's own failure, when neither a rule nor a signal to bailiff ended it. A call that was answered in place of the kernel
+ * may have had a part in it all the same: that is never hidden. */
 static void own_failure_line(const struct page *page, const cJSON *verdict)
 {
 	const char *status = json_string(verdict, "status");
 	bool interrupted = json_string(json_get(verdict, "exit"), "interrupted");
-	if (status && strcmp(status, "runtime_error") == 0 && !interrupted)
-		text_append(page->out, "\nThe program ended like this by itself: no rule and no limit had a part in it.\n");
+	if (!status || strcmp(status, "runtime_error") != 0 || interrupted)
+		return;
+	text_append(page->out, "\nThe program ended like this by itself: no rule and no limit had a part in it.\n");
+	if (answered_any(json_get(verdict, "notes")))
+		text_append(page->out, "Calls that bailiff answered in place of the kernel are under notes: it may have failed over one of them.\n");
 }
 
 /* Where a rule decided, the kill came from bailiff. */

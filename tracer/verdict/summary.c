@@ -187,6 +187,25 @@ static void append_end(struct text *text, const struct run_record *record)
 	}
 }
 
+/* Under `deny` the program goes on with what its call was answered: a later end is told beside it, so that nobody has to look for
+ * two causes. A limit and a signal to bailiff end a run as well, and then they are what did it. */
+static void append_after(struct text *text, const struct run_record *record, const struct record_failure *first)
+{
+	int limit = limit_of_rule((enum rule_id)atomic_load(&record->limit_rule));
+	bool by_bailiff = record->interrupted_signal || limit >= 0;
+	if (!first->answered[0] || strcmp(first->answered, "killed") == 0 || (!by_bailiff && !record->ended))
+		return;
+	text_printf(text, "; it was answered %s, after which ", first->answered);
+	if (record->interrupted_signal)
+		text_printf(text, "%s to bailiff ended the run", signal_text(record->interrupted_signal));
+	else if (limit >= 0)
+		text_printf(text, "limits.%s ended the run", limit_rows[limit].key);
+	else if (record->exit_signal)
+		text_printf(text, "the program died of %s", signal_text(record->exit_signal));
+	else
+		text_printf(text, "the program exited with code %d", record->exit_code);
+}
+
 static void append_completed(struct text *text, const struct run_record *record)
 {
 	text_append(text, "completed: exit 0 in ");
@@ -239,6 +258,7 @@ char *summary_of(const struct run_record *record, const struct verdict_context *
 		text_append(&text, "blocked: ");
 		append_violation(&text, outcome->first);
 		stacks_append_place(&text, &record->explanation);
+		append_after(&text, record, outcome->first);
 		return text.bytes;
 	case STATUS_TIMEOUT:
 		text_append(&text, "timeout: ");
