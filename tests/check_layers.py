@@ -32,9 +32,10 @@ PTRACE_HEADER = re.compile(r"<(sys|linux|asm)/(ptrace|user|reg)\.h>")
 
 # What only some files may name, and why those. engine/host.c only ever touches throw-away children that it forks itself to
 # find out what the kernel offers; cli/attack_run.c runs
-# whole bailiffs, from outside; why/helper.c starts the unwinder and reaps it; engine/supervise.c is the tracer, a forked child that ends when front is gone.
+# whole bailiffs, from outside; why/helper.c starts the unwinder and reaps it, and engine/evidence_hash.c what hashes files when
+# the tree is dead; engine/supervise.c is the tracer, a forked child that ends when front is gone.
 OWNERS = [
-	("waits for tracees", r"\b(waitpid|waitid|wait[34]?)\s*\(", {"tracee/wait.c", "engine/front.c", "engine/host.c", "why/helper.c", "cli/attack_run.c"}),
+	("waits for tracees", r"\b(waitpid|waitid|wait[34]?)\s*\(", {"tracee/wait.c", "engine/front.c", "engine/host.c", "why/helper.c", "cli/attack_run.c", "engine/evidence_hash.c"}),
 	("reads tracee memory", r"\bprocess_vm_readv\b|\bPTRACE_PEEK(TEXT|DATA)\b|/proc/%[^\"]*/mem\b",
 		{"tracee/memory.c", "engine/host.c"}),
 	("writes tracee memory", r"\bprocess_vm_writev\b|\bPTRACE_POKE(TEXT|DATA)\b", {"tracee/memory.c"}),

@@ -102,7 +102,7 @@ static void test_refusals(void)
 static void test_unavailable(void)
 {
 	static const char *const names[] = {
-		"replay", "show-source", "progress", "engine",
+		"replay", "progress", "engine",
 	};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		char *option = text_format("--%s", names[i]), *glued = text_format("--%s=1", names[i]);

@@ -353,6 +353,42 @@ static void not_explained(struct run *run)
 	run->record->explanation.captured = true;
 }
 
+static void add_file(struct record_files *files, const char *path, const char *sha256, const char *not_hashed)
+{
+	struct record_file *file = &files->items[atomic_fetch_add(&files->count, 1)];
+	record_bytes_set(&file->path, path, strlen(path));
+	file->bytes = 40;
+	text_copy(file->sha256, sizeof(file->sha256), sha256);
+	text_copy(file->not_hashed, sizeof(file->not_hashed), not_hashed);
+}
+
+/* What was executed and read; the private folder has its variable; the text holds a NUL. */
+static void files(struct run *run)
+{
+	static const char a[] = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+	static const struct policy_variables variables = { .workspace = "/tmp/bailiff-x/work" };
+	static const struct verdict_copy copy = { .name = "in", .source = "data/in.csv", .sha256 = a, .bytes = 7 };
+	static const struct verdict_source source = { .argument = 2, .bytes = 4, .sha256 = a, .text = "a\0b\n", .text_length = 4 };
+	static const int descriptors[] = { 3, 9 };
+	static const struct verdict_settings settings = { .start = "/home/ann", .home = "/home/\xff", .workspace = true,
+							  .descriptors = descriptors, .descriptor_count = 2 };
+	ended(run, 0, 0);
+	add_file(&run->record->programs, "/usr/bin/python3.11", a, "");
+	strcpy(run->record->programs.items[0].build_id, "0123");
+	strcpy(run->record->programs.items[0].version, "3.11.2-6");
+	add_file(&run->record->programs, "/tmp/bailiff-x/work/made", "", "it was changed since");
+	run->record->programs.items[1].changed_in_run = true;
+	add_file(&run->record->inputs, "/tmp/bailiff-x/workers", a, "");
+	add_file(&run->record->inputs, "/data/\xff", "", "it is larger than 64M");
+	atomic_store(&run->record->inputs.more, 3);
+	run->policy.limits[LIMIT_WALL].position = at("command line", "/limits/wall", 0, 4);
+	run->context.variables = &variables;
+	run->context.copies = &copy;
+	run->context.copy_count = 1;
+	run->context.source = &source;
+	run->context.settings = &settings;
+}
+
 static const struct {
 	const char *name;
 	void (*fill)(struct run *run);
@@ -375,6 +411,7 @@ static const struct {
 	{ "script_explained", script_explained },
 	{ "native_explained", native_explained },
 	{ "not_explained", not_explained },
+	{ "files", files },
 };
 
 /* ---- what holds for every verdict ---- */

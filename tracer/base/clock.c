@@ -15,6 +15,20 @@ uint64_t clock_now_ns(void)
 	return (uint64_t)now.tv_sec * NS_PER_S + (uint64_t)now.tv_nsec;
 }
 
+static int64_t realtime_ns(clockid_t clock)
+{
+	struct timespec now;
+	if (clock_gettime(clock, &now) != 0)
+		bug("no wall clock");
+	return (int64_t)now.tv_sec * NS_PER_S + now.tv_nsec;
+}
+
+struct clock_stamp clock_stamp_now(void)
+{
+	int64_t tick_ns = realtime_ns(CLOCK_REALTIME_COARSE);
+	return (struct clock_stamp){ .exact_ns = realtime_ns(CLOCK_REALTIME), .tick_ns = tick_ns };
+}
+
 /* The clock id of another process: the kernel's MAKE_PROCESS_CPUCLOCK(pid, CPUCLOCK_SCHED), which is ABI
  * (include/linux/posix-timers.h). clock_getcpuclockid() builds the same, after one more system call. */
 int clock_process_cpu_ns(pid_t tgid, uint64_t *cpu_ns)

@@ -4,6 +4,7 @@
 #include "cli/caller.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "cli/run_source.h"
 #include "cli/target_environment.h"
 #include "cli/user.h"
 #include "cli/verdict_output.h"
@@ -35,27 +36,18 @@ struct session {
 	struct verdict_output output;
 	int events_fd;
 	char **environment;
+	struct run_source source;        /* text of the program */
 	struct run_record *record;
 	struct run_capture capture;
 };
 
 /* ---- variables ---------------------------------------------------------------------------------------------------- */
 
-/* Options of interpreters behind which the program text comes from elsewhere: what follows is no script. */
-static bool takes_program_text(const char *argument)
-{
-	static const char *const options[] = { "-c", "-e", "-m", "-p", "--eval", "-" };
-	for (size_t i = 0; i < sizeof(options) / sizeof(*options); i++)
-		if (strcmp(argument, options[i]) == 0)
-			return true;
-	return false;
-}
-
 /* The first argument that is no option and names a regular file, as the target will find it. NULL where there is none. */
 static char *find_script(const struct session *session)
 {
 	for (char *const *argument = session->options.command + 1; *argument; argument++) {
-		if (takes_program_text(*argument))
+		if (run_source_is_elsewhere(*argument))
 			return NULL;
 		if ((*argument)[0] == '-')
 			continue;
@@ -95,6 +87,20 @@ static void set_variables(struct session *session)
 	session->script_dir = session->script ? folder_of(session->script) : NULL;
 	session->variables.script = session->script;
 	session->variables.script_dir = session->script_dir;
+}
+
+static void find_source(struct session *session)
+{
+	const struct run_options *options = &session->options;
+	const struct run_source_query query = {
+		.command = options->command,
+		.cwd = session->run_cwd,
+		.script = session->script,
+		.script_given = options->script != NULL,
+		.stdin_file = options->stdin_file,
+		.inherits_input = !options->capture,
+	};
+	run_source_find(&query, &session->source);
 }
 
 /* ---- before the run ----------------------------------------------------------------------------------------------- */
@@ -147,6 +153,7 @@ static int prepare(struct session *session, struct error *error)
 	if (failed)
 		return failed;
 	session->environment = target_environment_new(session->policy, &session->variables, session->variables.workspace);
+	find_source(session);
 	session->record = engine_record_new();
 	return session->record ? 0 : error_set(error, ENOMEM, "no memory for the record of the run");
 }
@@ -176,6 +183,46 @@ static struct verdict_artifact *list_artifacts(const struct copies *copies)
 	return list;
 }
 
+/* Borrows from `copies`, but for the list itself. */
+static struct verdict_copy *list_copies(const struct copies *copies)
+{
+	struct verdict_copy *list = memory_zeroed(copies->input_count + 1, sizeof(*list));
+	for (size_t i = 0; i < copies->input_count; i++) {
+		const struct artifact_input *input = &copies->inputs[i];
+		list[i] = (struct verdict_copy){ input->name, input->source, input->sha256, input->bytes };
+	}
+	return list;
+}
+
+static struct verdict_source describe_source(const struct session *session)
+{
+	const struct run_source *source = &session->source;
+	return (struct verdict_source){
+		.path = source->path,
+		.argument = source->argument,
+		.bytes = source->bytes,
+		.sha256 = source->sha256,
+		.not_hashed = source->not_hashed,
+		.text = session->options.show_source ? source->text : NULL,
+		.text_length = source->bytes,
+	};
+}
+
+static struct verdict_settings describe_settings(const struct session *session)
+{
+	const struct run_options *options = &session->options;
+	return (struct verdict_settings){
+		.start = session->start,
+		.home = session->home,
+		.script = options->script,
+		.stdin_file = options->stdin_file,
+		.workspace = options->workspace,
+		.capture = options->capture,
+		.descriptors = options->keep_fds,
+		.descriptor_count = options->keep_fd_count,
+	};
+}
+
 static cJSON *build_verdict(const struct session *session)
 {
 	struct host_report report;
@@ -199,6 +246,13 @@ static cJSON *build_verdict(const struct session *session)
 	auto_free struct verdict_artifact *artifacts = list_artifacts(&session->copies);
 	context.artifacts = artifacts;
 	context.artifact_count = session->copies.artifact_count;
+	auto_free struct verdict_copy *copies = list_copies(&session->copies);
+	context.copies = copies;
+	context.copy_count = session->copies.input_count;
+	const struct verdict_source source = describe_source(session);
+	context.source = session->source.found ? &source : NULL;
+	const struct verdict_settings settings = describe_settings(session);
+	context.settings = &settings;
 	return verdict_build(session->record, &context);
 }
 
@@ -266,6 +320,7 @@ static void release(struct session *session)
 	free(session->script);
 	free(session->script_dir);
 	free(session->folder);
+	run_source_free(&session->source);
 	run_options_free(&session->options);
 }
 

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 enum text_option { TEXT_POLICY, TEXT_VERDICT, TEXT_EVENTS, TEXT_CWD, TEXT_STDIN, TEXT_SCRIPT, TEXT_USER };
-enum flag_option { FLAG_JSON, FLAG_CAPTURE, FLAG_WORKSPACE, FLAG_KEEP_WORKSPACE };
+enum flag_option { FLAG_JSON, FLAG_CAPTURE, FLAG_WORKSPACE, FLAG_KEEP_WORKSPACE, FLAG_SHOW_SOURCE };
 
 static int apply_text(void *settings, const struct option_use *use, struct error *error)
 {
@@ -31,7 +31,7 @@ static int apply_flag(void *settings, const struct option_use *use, struct error
 	struct run_options *options = settings;
 	bool *const targets[] = {
 		[FLAG_JSON] = &options->json, [FLAG_CAPTURE] = &options->capture, [FLAG_WORKSPACE] = &options->workspace,
-		[FLAG_KEEP_WORKSPACE] = &options->keep_workspace,
+		[FLAG_KEEP_WORKSPACE] = &options->keep_workspace, [FLAG_SHOW_SOURCE] = &options->show_source,
 	};
 	(void)error;
 	*targets[use->row->id] = true;
@@ -208,12 +208,12 @@ static const struct option_row rows[] = {
 	{ "put", 0, "SRC[:NAME]", "copy a file into the private folder; implies --workspace (repeatable)", apply_put, 0 },
 	{ "get", 0, "NAME[:DEST]", "copy a file out of it afterwards; implies --workspace (repeatable)", apply_get, 0 },
 	{ "keep-workspace", 0, NULL, "leave the private folder there, and say where", apply_flag, FLAG_KEEP_WORKSPACE },
+	{ "show-source", 0, NULL, "the text of the program is part of the verdict", apply_flag, FLAG_SHOW_SOURCE },
 	{ "user", 0, "NAME|UID", "as root: become that user before anything is opened or run", apply_text, TEXT_USER },
 	{ "landlock", 0, "auto|require|off", "a second line behind the decisions, where the kernel has it [auto]",
 	  apply_landlock, 0 },
 	/* Refused by name: an option that is accepted and does nothing would promise what is not kept. */
 	{ "replay", 0, "FILE", NULL, NULL, 0 },
-	{ "show-source", 0, NULL, NULL, NULL, 0 },
 	{ "progress", 0, NULL, NULL, NULL, 0 },
 	{ "engine", 0, "NAME", NULL, NULL, 0 },
 	{ 0 },

@@ -27,6 +27,7 @@ struct run_options {
 	enum landlock_mode landlock;
 	bool workspace;         /* the private folder is also the cwd of the run; --put and --get imply it */
 	bool keep_workspace;
+	bool show_source;       /* the text of the program is part of the verdict */
 	struct copy_wishes put, get;
 	char *const *command;   /* NULL-terminated, at least one word; borrowed from argv */
 };

@@ -2,6 +2,7 @@
 #include "engine/handlers.h"
 
 #include "base/cleanup.h"
+#include "engine/evidence.h"
 #include "engine/held.h"
 #include "engine/pin.h"
 #include "tracee/memory.h"
@@ -96,7 +97,7 @@ static struct resume open_pinned(struct stop *stop, const struct subject *subjec
 
 /* The object behind a descriptor that some process holds: opened by the supervisor from what it decided about, and delivered.
  * The magic link itself would mean whatever another thread puts under that number meanwhile. */
-static struct resume open_held(struct stop *stop, int object, const struct open_request *request)
+static struct resume open_held(struct stop *stop, const struct subject *subject, int object, const struct open_request *request)
 {
 	char path[32];
 	struct stat status;
@@ -118,6 +119,8 @@ static struct resume open_held(struct stop *stop, int object, const struct open_
 		return resume_answer(-errno);
 	if (!(flags & O_NONBLOCK))
 		fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+	if (!subject->resolved.unnamed && !subject->resolved.deleted)
+		evidence_delivered(stop->supervisor, fd, subject->resolved.path, request->how.flags);
 	return (struct resume){ .kind = RESUME_DELIVER, .descriptor = fd,
 				.descriptor_flags = request->how.flags & O_CLOEXEC ? O_CLOEXEC : 0 };
 }
@@ -204,7 +207,7 @@ static struct resume open_descriptor(struct stop *stop, struct subject *subject,
 		report_allowed(stop, &subject->operation, 0);
 	else if (!subject_allowed(stop, subject, access, &resume))
 		return resume;
-	return request->how.flags & O_PATH ? open_as_path(stop, &link, request) : open_held(stop, object, request);
+	return request->how.flags & O_PATH ? open_as_path(stop, &link, request) : open_held(stop, subject, object, request);
 }
 
 /* The current folder, or the one behind a directory descriptor, after it was removed: no name leads there any more. */
@@ -218,7 +221,7 @@ static struct resume open_removed(struct stop *stop, struct subject *subject, co
 	resolve_held(object, &subject->resolved);
 	if (!subject->resolved.deleted || request->how.flags & O_PATH)
 		return resume_answer(-ENOENT);
-	return subject_allowed(stop, subject, access, &resume) ? open_held(stop, object, request) : resume;
+	return subject_allowed(stop, subject, access, &resume) ? open_held(stop, subject, object, request) : resume;
 }
 
 /* Allowed, and refused to the thread itself by Landlock, which knows a file by what had the name when the run began. The
@@ -226,7 +229,7 @@ static struct resume open_removed(struct stop *stop, struct subject *subject, co
 static struct resume open_refused(struct stop *stop, const struct subject *subject, const struct open_request *request)
 {
 	auto_fd int object = resolve_open(subject->resolved.path, false);
-	return object >= 0 ? open_held(stop, object, request) : resume_answer(object);
+	return object >= 0 ? open_held(stop, subject, object, request) : resume_answer(object);
 }
 
 /* What an interpreter opens as its script is the file that was decided at the execve, held and delivered. */
@@ -236,7 +239,7 @@ static struct resume open_script(struct stop *stop, struct subject *subject, con
 	auto_fd int object = resolve_open(subject->resolved.path, false);
 	if (object < 0)
 		return resume_answer(object);
-	return script_is_bound(stop, subject, object, &resume) ? open_held(stop, object, request) : resume;
+	return script_is_bound(stop, subject, object, &resume) ? open_held(stop, subject, object, request) : resume;
 }
 
 /* O_CREAT on a folder is refused by the kernel, and what is pinned for an existing object has lost that flag. */

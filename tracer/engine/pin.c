@@ -1,6 +1,7 @@
 #include "engine/pin.h"
 
 #include "base/text.h"
+#include "engine/evidence.h"
 #include "engine/identity.h"
 #include "engine/limits.h"
 #include "tracee/control.h"
@@ -76,6 +77,7 @@ struct resume pin_open(struct stop *stop, const char *path, bool trailing_slash,
 	text[length] = '\0';
 	if (trailing_slash && length > 1)
 		memcpy(text + length, "/", 2);
+	stop->task->pin.opens = true;
 	if (stop->task->process->filtered && stop->row->handler == HANDLER_OPEN)
 		return pin_plain_open(stop, path, how);
 
@@ -175,6 +177,13 @@ static bool must_repeat(struct supervisor *supervisor, struct task *task, long r
 	return pin->repeats < pin->repeat_most && (result == -ELOOP || (result == -ENOENT && pin->repeat_missing));
 }
 
+/* By now the descriptor is there. The path is the one that was decided, out of everybody's reach. */
+static void note_opened(struct supervisor *supervisor, const struct task *task, int fd)
+{
+	const struct open_how *how = page_slot_bytes(supervisor->page, task->pin.slot);
+	evidence_opened(supervisor, task->tid, fd, (const char *)(how + 1), how->flags);
+}
+
 /* sendmmsg became one sendmsg: its result belongs into the first header, and one message was sent. */
 static const long *batch_result(struct task *task, long result, long *replaced)
 {
@@ -195,6 +204,8 @@ void pin_finish(struct supervisor *supervisor, struct task *task)
 	long result = registers_result(&registers), replaced;
 	if (result == -EMFILE)
 		limit_note_open_files(supervisor);
+	if (pin->opens && result >= 0)
+		note_opened(supervisor, task, (int)result);
 	unsigned repeats = 0;
 	bool refused = false;
 	if (must_repeat(supervisor, task, result)) {

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "engine/evidence.h"
 #include "engine/front.h"
 #include "engine/identity.h"
 #include "engine/supervise.h"
@@ -252,6 +253,7 @@ static int fork_tracer(struct front *front, const struct launch *launch, struct 
 	/* The same user could read and change us through /proc otherwise. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	front->shared->start_ns = clock_now_ns();
+	front->shared->began = clock_stamp_now();
 	front->socket = pair[0];
 	front->tracer = launch_process(supervise, &start);
 	close(pair[1]);
@@ -265,6 +267,7 @@ static int prepare(struct front *front, struct launch *launch, struct run_captur
 	if (launch->descriptors[0] < 0)
 		return error_system(error, -launch->descriptors[0], "cannot open standard input%s%s", front->plan->stdin_file ? " " : "",
 				    front->plan->stdin_file ? front->plan->stdin_file : "");
+	evidence_standard_input(front->record, launch->descriptors[0]);
 	launch->terminal = inherited && front->feed_to < 0 && has_foreground_terminal();
 	front->terminal = launch->terminal;
 	int failed = open_outputs(front, launch, capture);
@@ -293,6 +296,7 @@ static void finish(struct front *front, struct run_capture *capture)
 	const struct relay *error_relay = &front->relays[front->relay_count - 1];
 	capture->error_mid_line = error_relay->last_byte && error_relay->last_byte != '\n';
 	front_release(front);
+	evidence_hash(front->record);
 }
 
 int engine_run(const struct run_plan *plan, struct run_record *record, struct run_capture *capture, struct error *error)

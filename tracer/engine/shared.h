@@ -2,6 +2,7 @@
 #ifndef ENGINE_SHARED_H
 #define ENGINE_SHARED_H
 
+#include "base/clock.h"
 #include "verdict/record.h"
 
 #include <stdatomic.h>
@@ -16,6 +17,7 @@ enum stop_request { STOP_NONE, STOP_END /* kill whatever is left */ };
 struct shared {
 	struct run_record record; /* first: engine_record_new() hands out its address */
 
+	struct clock_stamp began; /* written by front before the fork, and once more by the tracer when the target begins */
 	uint64_t start_ns; /* written by front before the fork, and once more by the tracer when the target begins */
 
 	/* front -> tracer */

@@ -325,6 +325,7 @@ static void on_exec(struct supervisor *supervisor, struct task *task, pid_t tid,
 		task->launching = false;
 		supervisor->started = true;
 		supervisor->shared->start_ns = clock_now_ns();
+		supervisor->shared->began = clock_stamp_now();
 		tell_front(supervisor, MESSAGE_STARTED);
 	}
 	pin_release(supervisor, task);

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "engine/evidence.h"
 #include "engine/identity.h"
 #include "engine/loaders.h"
 #include "tracee/control.h"
@@ -78,6 +79,7 @@ static void supervisor_init(struct supervisor *supervisor, const struct supervis
 	supervisor->hides = supervisor->policy->lists[LIST_HIDE].count > 0;
 	supervisor->names_matter = supervisor->hides || supervisor->policy->lists[LIST_DENY].count > 0;
 	supervisor->tasks = tasks_new();
+	supervisor->evidence = evidence_new(start->plan, supervisor->record);
 	find_system_loaders(supervisor);
 }
 
@@ -192,6 +194,7 @@ int supervise(void *data)
 		supervise_until_empty(supervisor);
 	tasks_free(supervisor->tasks);
 	page_free(supervisor->page);
+	evidence_free(supervisor->evidence);
 	free(supervisor->bound_sockets);
 	free(supervisor->refusal);
 	free(supervisor);

@@ -1,5 +1,6 @@
 /* After the fact: what an execve really ended in, looked at before its first instruction runs. At PTRACE_EVENT_EXEC the kernel
  * has opened program and loader, and writing to them is ETXTBSY: what is seen here is what runs. */
+#include "engine/evidence.h"
 #include "engine/handlers.h"
 #include "engine/pin.h"
 
@@ -48,7 +49,10 @@ static bool verify_program(struct stop *stop, const struct task_exec *expected, 
 	if (!exec_hash_agrees(stop, subject->resolved.path, fd))
 		return wrong_hash(stop, subject);
 	bool decided = expected->pending && expected->device == status.st_dev && expected->inode == status.st_ino;
-	return decided ? false : judge_again(stop, subject);
+	if (!decided && judge_again(stop, subject))
+		return true;
+	evidence_executed(stop, fd, subject->resolved.path);
+	return false;
 }
 
 /* The loader that the kernel mapped: by the name of the mapping at AT_BASE, which is that of its file. */
@@ -59,9 +63,11 @@ static bool verify_loader(struct stop *stop, struct subject *subject)
 		return false; /* a static program, or gone */
 	if (found < 0)
 		subject->resolved.path[0] = '\0';
-	else if (exec_is_system_loader(stop->supervisor, subject->resolved.path))
-		return false;
-	return judge_again(stop, subject);
+	bool own = found > 0 && exec_is_system_loader(stop->supervisor, subject->resolved.path);
+	if (!own && judge_again(stop, subject))
+		return true;
+	evidence_loader(stop, subject->resolved.path);
+	return false;
 }
 
 bool verify_exec(struct stop *stop)

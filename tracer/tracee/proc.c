@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { PROC_NAME_BYTES = 96, STATUS_BYTES = 32768 };
@@ -174,6 +175,13 @@ int proc_read_fd_flags(pid_t tid, int fd, int *flags)
 		return -EPROTO;
 	*flags = (int)strtol(at, NULL, 8);
 	return 0;
+}
+
+int proc_statx_descriptor(pid_t tid, int fd, struct statx *status)
+{
+	char name[PROC_NAME_BYTES];
+	snprintf(name, sizeof(name), "/proc/%d/fd/%d", tid, fd);
+	return statx(AT_FDCWD, name, AT_STATX_DONT_SYNC, STATX_BASIC_STATS | STATX_BTIME, status) == 0 ? 0 : -errno;
 }
 
 int proc_read_memory(pid_t tgid, uint64_t *used_bytes)

@@ -42,6 +42,10 @@ int proc_open(pid_t tid, const char *name, int flags);
 /* The flags of descriptor `fd` (as F_GETFL, with O_CLOEXEC), from fdinfo: 0 or -errno, -EBADF where it is not open. */
 int proc_read_fd_flags(pid_t tid, int fd, int *flags);
 
+/* statx of what is behind descriptor `fd`, with the time of birth where the file system has it. 0 or -errno. */
+struct statx;
+int proc_statx_descriptor(pid_t tid, int fd, struct statx *status);
+
 /* Up to `capacity` bytes of a small file of /proc/TID: the length or -errno. Not NUL-terminated. */
 ssize_t proc_read_file(pid_t tid, const char *name, char *target, size_t capacity);
 

@@ -25,6 +25,7 @@ struct task_pin {
 	struct call_saved saved; /* what it was */
 	unsigned repeats;        /* times the call was sent back to be decided again */
 	unsigned repeat_most;    /* on ELOOP: a link has appeared since the decision; 0: ELOOP is the answer */
+	bool opens;              /* the slot holds how and path of an open */
 	bool repeat_missing;     /* on ENOENT as well: what was decided as existing is gone */
 	bool repeat_refused;     /* on EACCES as well, where Landlock is the reason: it may know another file by that name */
 	bool refused;            /* the call is back because of that */

@@ -1,6 +1,7 @@
 #include "verdict/json.h"
 #include "verdict/parts.h"
 
+#include "base/cleanup.h"
 #include "base/units.h"
 
 #include <string.h>
@@ -35,18 +36,25 @@ static void add_environment(cJSON *envelope, const struct verdict_context *conte
 	}
 }
 
+/* As an option takes it. */
+static void limit_text(const struct limit_row *row, uint64_t value, char text[static UNITS_TEXT])
+{
+	if (row->unit == UNIT_DURATION_MS)
+		units_format_duration(text, value);
+	else if (row->unit == UNIT_COUNT)
+		units_format_count(text, value);
+	else
+		units_format_size(text, value);
+}
+
 static void add_limit(cJSON *limits, const struct limit_row *row, uint64_t value)
 {
 	char text[UNITS_TEXT];
-	if (row->unit == UNIT_COUNT && value != UNITS_NONE) {
+	limit_text(row, value, text);
+	if (row->unit == UNIT_COUNT && value != UNITS_NONE)
 		json_add_number(limits, row->key, (int64_t)value);
-		return;
-	}
-	if (row->unit == UNIT_DURATION_MS)
-		units_format_duration(text, value);
 	else
-		units_format_size(text, value);
-	json_add_string(limits, row->key, text);
+		json_add_string(limits, row->key, text);
 }
 
 static void add_limits(cJSON *envelope, const struct policy *policy)
@@ -68,20 +76,74 @@ static void add_policy_files(cJSON *envelope, const struct policy *policy)
 	}
 }
 
-/* Entries from the command line are in no file, so the files alone would not give the same policy again. */
-static void add_overrides(cJSON *envelope, const struct policy *policy)
+static void add_override(cJSON *array, const char *pointer, const char *value)
 {
-	cJSON *array = json_add_array(envelope, "overrides");
+	cJSON *item = json_append_object(array);
+	json_add_string(item, "pointer", pointer);
+	json_add_string(item, "value", value);
+}
+
+static void add_list_overrides(cJSON *array, const struct policy *policy)
+{
 	for (int list = 0; policy && list < LIST_COUNT; list++) {
 		for (size_t i = 0; i < policy->lists[list].count; i++) {
 			const struct rule *rule = &policy->lists[list].items[i];
-			if (!is_from_command_line(&rule->position))
-				continue;
-			cJSON *item = json_append_object(array);
-			json_add_string(item, "pointer", rule_list_pointer((enum rule_list)list));
-			json_add_string(item, "value", rule->text);
+			if (is_from_command_line(&rule->position))
+				add_override(array, rule_list_pointer((enum rule_list)list), rule->text);
 		}
 	}
+}
+
+static void add_limit_overrides(cJSON *array, const struct policy *policy)
+{
+	for (int i = 0; i < LIMIT_COUNT; i++) {
+		const struct limit *limit = &policy->limits[i];
+		if (!limit->set || !limit->position.file || !is_from_command_line(&limit->position))
+			continue;
+		char text[UNITS_TEXT];
+		auto_free char *pointer = text_format("/limits/%s", limit_rows[i].key);
+		limit_text(&limit_rows[i], limit->value, text);
+		add_override(array, pointer, text);
+	}
+}
+
+/* What is set for one run is named and not shown. */
+static void add_environment_overrides(cJSON *array, const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->environment_count; i++) {
+		const struct environment_entry *entry = &policy->environment[i];
+		if (is_from_command_line(&entry->position))
+			add_override(array, entry->value ? "/environment/set" : "/environment/pass", entry->name);
+	}
+}
+
+/* What comes from the command line is in no file, so the files alone would not give the same policy again. */
+static void add_overrides(cJSON *envelope, const struct policy *policy)
+{
+	cJSON *array = json_add_array(envelope, "overrides");
+	if (!policy)
+		return;
+	add_list_overrides(array, policy);
+	add_limit_overrides(array, policy);
+	add_environment_overrides(array, policy);
+}
+
+static void add_settings(cJSON *envelope, const struct verdict_settings *settings)
+{
+	if (!settings) {
+		json_add_null(envelope, "settings");
+		return;
+	}
+	cJSON *object = json_add_object(envelope, "settings");
+	json_add_string(object, "start", settings->start);
+	json_add_string(object, "home", settings->home);
+	json_add_string(object, "script", settings->script);
+	json_add_string(object, "stdin", settings->stdin_file);
+	json_add_bool(object, "workspace", settings->workspace);
+	json_add_bool(object, "capture", settings->capture);
+	cJSON *descriptors = json_add_array(object, "descriptors");
+	for (size_t i = 0; i < settings->descriptor_count; i++)
+		json_append(descriptors, cJSON_CreateNumber(settings->descriptors[i]));
 }
 
 static void add_host(cJSON *envelope, const struct verdict_host *found)
@@ -98,7 +160,7 @@ static void add_host(cJSON *envelope, const struct verdict_host *found)
 	json_add_number(engine, "landlock", found->landlock_used);
 }
 
-void envelope_add(cJSON *verdict, const struct verdict_context *context)
+void envelope_add(cJSON *verdict, const struct run_record *record, const struct verdict_context *context)
 {
 	static const struct verdict_host unknown;
 	cJSON *envelope = json_add_object(verdict, "envelope");
@@ -110,8 +172,7 @@ void envelope_add(cJSON *verdict, const struct verdict_context *context)
 			context->policy ? on_violation_name(context->policy->on_violation) : NULL);
 	add_policy_files(envelope, context->policy);
 	add_overrides(envelope, context->policy);
-	json_add_array(envelope, "programs");
-	json_add_array(envelope, "inputs");
-	json_add_null(envelope, "source");
+	add_settings(envelope, context->settings);
+	envelope_add_files(envelope, record, context);
 	add_host(envelope, context->host ? context->host : &unknown);
 }

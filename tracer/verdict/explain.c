@@ -572,4 +572,5 @@ void explain_words(const cJSON *verdict, bool colour, struct text *out)
 	left_line(&page, usage);
 	note_lines(&page, json_get(verdict, "notes"));
 	violation_lines(&page, json_get(verdict, "violations"));
+	explain_source(verdict, out);
 }

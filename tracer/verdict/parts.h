@@ -20,7 +20,17 @@ bool stacks_script_words(const cJSON *failure, int index, struct text *line);
 bool stacks_native_words(const cJSON *failure, int index, struct text *line);
 
 /* The key `envelope`: what someone else needs to run it again. */
-void envelope_add(cJSON *verdict, const struct verdict_context *context);
+void envelope_add(cJSON *verdict, const struct run_record *record, const struct verdict_context *context);
+
+/* Its keys `programs`, `inputs` and `source`, with what belongs to them. */
+void envelope_add_files(cJSON *envelope, const struct run_record *record, const struct verdict_context *context);
+
+/* "KEY": the bytes, which are UTF-8 but may hold a NUL; or in base64, whatever they are. */
+void captured_add_text(cJSON *object, const char *key, const char *bytes, size_t length);
+void captured_add_base64(cJSON *object, const char *key, const char *bytes, size_t length);
+
+/* The text of the program, where the verdict holds it. For people. */
+void explain_source(const cJSON *verdict, struct text *out);
 
 /* What verdict and summary both have to know. */
 struct verdict_outcome {

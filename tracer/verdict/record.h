@@ -22,6 +22,7 @@ enum {
 	RECORD_VIOLATION_MAX = 64,
 	RECORD_NOTE_MAX = 32,
 	RECORD_LEFT_RUNNING_MAX = 16,
+	RECORD_FILE_MAX = 512,
 };
 
 struct record_bytes {
@@ -186,6 +187,27 @@ struct record_explanation {
 	char stack_missing[200];  /* why there is no (longer) stack */
 };
 
+/* A file that the run executed or read. What it was like is written down at that moment, by the tracer; it is hashed when
+ * everybody in the tree is dead, and only where it is still the same file in the same state. */
+struct record_file {
+	struct record_bytes path;   /* canonical; no link is followed to it */
+	uint64_t device, inode, bytes;
+	int64_t changed_ns;         /* ctime: no program can set it back */
+	bool changed_now;           /* by that time it may still have been changed in the moment after we looked */
+	bool changed_in_run;        /* it was made or changed after the run began, and before it was looked at */
+	bool written;               /* the run opened it for writing as well */
+	char sha256[65];            /* "" until it is hashed */
+	char build_id[129];         /* programs: hexadecimal, "" where the file has none */
+	char version[64];           /* programs: of the package that the file says it is from, "" where it says nothing */
+	char not_hashed[128];       /* why there is no hash */
+};
+
+struct record_files {
+	atomic_uint count; /* entries that are complete */
+	atomic_uint more;  /* that were not listed */
+	struct record_file items[RECORD_FILE_MAX];
+};
+
 struct run_record {
 	/* First failure: claimed by compare-exchange, so that exactly one writer fills it; `ready` follows the content. */
 	atomic_int first_claimed;
@@ -210,6 +232,10 @@ struct run_record {
 	int exit_code;                  /* -1 where a signal ended it */
 	int exit_signal;                /* 0 where it exited */
 	int interrupted_signal;         /* signal to bailiff that ended the run, 0 for none */
+
+	struct record_files programs;   /* executed: programs, interpreters, loaders, scripts */
+	struct record_files inputs;     /* read, from outside the folders of the system */
+	atomic_uint files_looked_at;    /* of both, by what hashes them: it goes on */
 
 	int landlock_abi;               /* whose rights the target was restricted by; 0 for none */
 

@@ -90,23 +90,23 @@ static void add_usage(cJSON *verdict, const struct record_usage *used)
 }
 
 /* cJSON strings end at a NUL; a captured one is handed over as ready-made JSON. */
-static void add_captured_text(cJSON *stream, const char *bytes, size_t length)
+void captured_add_text(cJSON *object, const char *key, const char *bytes, size_t length)
 {
 	if (!memchr(bytes, '\0', length)) {
-		json_add_bytes(stream, "text", bytes, length, false);
+		json_add_bytes(object, key, bytes, length, false);
 		return;
 	}
 	struct text text = { 0 };
 	text_append_json_string(&text, bytes, length);
-	json_add(stream, "text", cJSON_CreateRaw(text_string(&text)));
+	json_add(object, key, cJSON_CreateRaw(text_string(&text)));
 	text_free(&text);
 }
 
-static void add_captured_base64(cJSON *stream, const char *bytes, size_t length)
+void captured_add_base64(cJSON *object, const char *key, const char *bytes, size_t length)
 {
 	struct text text = { 0 };
 	text_append_base64(&text, bytes, length);
-	json_add_string(stream, "base64", text_string(&text));
+	json_add_string(object, key, text_string(&text));
 	text_free(&text);
 }
 
@@ -130,9 +130,9 @@ static void add_captured(cJSON *stream, const struct verdict_captured *captured,
 	if (!is_text && truncated)
 		text_length = length_before_cut(captured->bytes, captured->length);
 	if (is_text || text_length < captured->length)
-		add_captured_text(stream, captured->bytes, text_length);
+		captured_add_text(stream, "text", captured->bytes, text_length);
 	if (!is_text)
-		add_captured_base64(stream, captured->bytes, captured->length);
+		captured_add_base64(stream, "base64", captured->bytes, captured->length);
 }
 
 static void add_output(cJSON *verdict, const struct run_record *record, const struct verdict_context *context)
@@ -202,7 +202,7 @@ cJSON *verdict_build(const struct run_record *record, const struct verdict_conte
 	add_usage(verdict, &record->usage);
 	add_output(verdict, record, context);
 	add_artifacts(verdict, context);
-	envelope_add(verdict, context);
+	envelope_add(verdict, record, context);
 	add_error(verdict, &outcome.error);
 	return verdict;
 }

@@ -28,6 +28,35 @@ struct verdict_artifact {
 	uint64_t bytes;
 };
 
+/* A file that --put copied in. */
+struct verdict_copy {
+	const char *name, *source, *sha256;
+	uint64_t bytes;
+};
+
+/* The text of the program that was run, where it was one. */
+struct verdict_source {
+	const char *path;       /* NULL: it came in an argument or on standard input */
+	int argument;           /* index in the command of the argument that holds it, 0 for none */
+	uint64_t bytes;
+	const char *sha256;     /* NULL where it could not be had whole */
+	const char *not_hashed; /* why */
+	const void *text;       /* --show-source; NULL: not to be shown */
+	size_t text_length;
+};
+
+/* What else shaped the run, besides command, policy and environment. */
+struct verdict_settings {
+	const char *start;      /* where relative paths of the command line start */
+	const char *home;       /* ${HOME}; NULL: it has no value */
+	const char *script;     /* --script, as given; NULL: ${SCRIPT} was found in the command */
+	const char *stdin_file; /* --stdin, as given; NULL: inherited, or empty */
+	bool workspace;         /* its current directory was the private folder */
+	bool capture;           /* standard input was empty, without --stdin */
+	const int *descriptors; /* --fd */
+	size_t descriptor_count;
+};
+
 /* All borrowed. */
 struct verdict_context {
 	const struct policy *policy; /* NULL when a run never got that far */
@@ -39,6 +68,10 @@ struct verdict_context {
 	struct verdict_captured captured[2];
 	const struct verdict_artifact *artifacts;
 	size_t artifact_count;
+	const struct verdict_copy *copies;
+	size_t copy_count;
+	const struct verdict_source *source;     /* NULL: the run had none */
+	const struct verdict_settings *settings; /* NULL: not known */
 };
 
 /* Owned by the caller (cJSON_Delete). Every key of the contract is there; every string is valid UTF-8. */
