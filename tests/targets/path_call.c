@@ -79,6 +79,8 @@ static const struct call_row call_rows[] = {
 	{"fremovexattr", 199, "Fx", 0, 0},
 	{"removexattrat", 466, "dpfx", 6, 13},
 	{"FS_IOC_SETFLAGS", 16, "Fkq", 0, 0},
+	{"FS_IOC_GETFLAGS", 16, "FLq", 0, 0},
+	{"BTRFS_IOC_SUBVOL_CREATE", 16, "FSq", 0, 0},
 	{"file_setattr", 469, "dpaAf", 6, 17},
 	{"stat", 4, "pb", 0, 0},
 	{"lstat", 6, "pb", 0, 0},
@@ -289,6 +291,8 @@ static void prepare_values(const struct request *request, long values[128])
 	values['y'] = (long)&attribute_get;
 	values['J'] = sizeof(attribute_set);
 	values['k'] = (long)FS_IOC_SETFLAGS;
+	values['L'] = (long)FS_IOC_GETFLAGS;
+	values['S'] = 0x5000940e; /* BTRFS_IOC_SUBVOL_CREATE */
 	values['q'] = (long)&inode_flags;
 	values['a'] = values['b'] = (long)answer;
 	values['A'] = 24;

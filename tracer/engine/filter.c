@@ -32,6 +32,7 @@ struct check {
 #define NIBBLE(index, value)     { (index), SCMP_CMP_MASKED_EQ, 0xf, (value) }
 #define IN_PAGE(index)           { (index), SCMP_CMP_MASKED_EQ, FILTER_PAGE_MASK, 0 }
 #define NOT_ZERO(index)          { (index), SCMP_CMP_NE, 0, 0 }
+#define REQUEST_TYPE(value)      { 1, SCMP_CMP_MASKED_EQ, 0xff00, (value) << 8 }
 #define ABOVE(index, value)      { (index), SCMP_CMP_GT, (value), 0 }
 
 /* socket(family, type, protocol): only AF_UNIX, AF_INET and AF_INET6, stream or datagram, TCP or UDP pass unseen.
@@ -75,17 +76,20 @@ static const struct check checks[] = {
 	{ "ioprio_set", STOP, 0, 1, { { 0, SCMP_CMP_NE, 1, 0 } } }, /* 1: IOPRIO_WHO_PROCESS */
 	{ "ioprio_set", STOP, 0, 1, { NOT_ZERO(1) } },
 
-	/* Signals by asynchronous I/O, terminal injection, inode flags. */
+	/* Signals by asynchronous I/O, terminal injection; what file systems do by a descriptor that is open for reading. */
 	{ "fcntl", STOP, 0, 1, { IS(1, 8) } },       /* F_SETOWN */
 	{ "fcntl", STOP, 0, 1, { IS(1, 15) } },      /* F_SETOWN_EX */
 	{ "ioctl", STOP, 0, 1, { IS(1, 0x8901) } },  /* FIOSETOWN */
 	{ "ioctl", STOP, 0, 1, { IS(1, 0x8902) } },  /* SIOCSPGRP */
 	{ "ioctl", STOP, 0, 1, { IS(1, 0x5412) } },  /* TIOCSTI */
 	{ "ioctl", STOP, 0, 1, { IS(1, 0x541c) } },  /* TIOCLINUX */
-	{ "ioctl", STOP, 0, 1, { IS(1, 0x40086602) } }, /* FS_IOC_SETFLAGS */
-	{ "ioctl", STOP, 0, 1, { IS(1, 0x40046602) } }, /* FS_IOC32_SETFLAGS */
 	{ "ioctl", STOP, 0, 1, { IS(1, 0x401c5820) } }, /* FS_IOC_FSSETXATTR */
 	{ "ioctl", STOP, 0, 1, { IS(1, 0x40087602) } }, /* FS_IOC_SETVERSION */
+	{ "ioctl", STOP, 0, 1, { IS(1, 0x40047211) } }, /* FAT_IOCTL_SET_ATTRIBUTES */
+	{ "ioctl", STOP, 0, 1, { REQUEST_TYPE(0x66) } }, /* ext4 and all: inode flags, keys, fs-verity */
+	{ "ioctl", STOP, 0, 1, { REQUEST_TYPE(0x94) } }, /* btrfs: subvolumes are made and removed by name */
+	{ "ioctl", STOP, 0, 1, { REQUEST_TYPE(0x97) } }, /* ceph */
+	{ "ioctl", STOP, 0, 1, { REQUEST_TYPE(0xf5) } }, /* f2fs */
 
 	/* The sealed page is reached by no range that starts at or above its end: no call may start below. */
 	{ "munmap", ANSWER, EPERM, 1, { IN_PAGE(0) } },

@@ -12,7 +12,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
+#include <linux/fiemap.h>
 #include <linux/fs.h>
+#include <linux/fscrypt.h>
+#include <linux/fsverity.h>
+#include <linux/msdos_fs.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
@@ -362,6 +366,8 @@ struct resume handle_fcntl(struct stop *stop)
 	return resume.kind == RESUME_RUN ? pin_address_argument(stop, 2, &owner, sizeof(owner)) : resume;
 }
 
+enum { BTRFS_TYPE = 0x94, CEPH_TYPE = 0x97, F2FS_TYPE = 0xf5 }; /* of ioctl requests */
+
 /* Inode flags change by descriptor, whatever it was opened for: done by the supervisor on its own copy. */
 static struct resume set_inode_flags(struct stop *stop, unsigned long request)
 {
@@ -378,6 +384,34 @@ static struct resume set_inode_flags(struct stop *stop, unsigned long request)
 	if (fd < 0)
 		return resume_answer(-errno);
 	return resume_answer(ioctl(fd, request, value) == 0 ? 0 : -errno);
+}
+
+/* Of the types that file systems use, what only tells something, or needs a descriptor that is open for writing. */
+static bool is_harmless_request(unsigned request)
+{
+	static const unsigned harmless[] = {
+		FS_IOC_GETFLAGS, FS_IOC32_GETFLAGS, FS_IOC_FIEMAP, FICLONE, FICLONERANGE, FIDEDUPERANGE, FS_IOC_GETFSLABEL,
+		FS_IOC_MEASURE_VERITY, FS_IOC_READ_VERITY_METADATA, FS_IOC_GET_ENCRYPTION_POLICY, FS_IOC_GET_ENCRYPTION_POLICY_EX,
+		FS_IOC_GET_ENCRYPTION_PWSALT, FS_IOC_GET_ENCRYPTION_KEY_STATUS, FS_IOC_GET_ENCRYPTION_NONCE,
+	};
+	for (size_t i = 0; i < sizeof(harmless) / sizeof(*harmless); i++)
+		if (harmless[i] == request)
+			return true;
+	return false;
+}
+
+/* The others change names, metadata or keys by a descriptor that only reads, and none is part of what programs need: answered
+ * as by a file system that lacks them. */
+static struct resume file_system_request(struct stop *stop, unsigned request)
+{
+	char target[64];
+	unsigned type = _IOC_TYPE(request);
+	bool special = type == 'f' || type == BTRFS_TYPE || type == CEPH_TYPE || type == F2FS_TYPE || request == FAT_IOCTL_SET_ATTRIBUTES;
+	if (!special || is_harmless_request(request))
+		return resume_run();
+	snprintf(target, sizeof(target), "request 0x%x", request);
+	struct operation operation = { .access_text = stop->row->name, .target = target, .list = LIST_COUNT };
+	return report_refused_quietly(stop, &operation, ENOTTY, "a request that changes a file system by a descriptor");
 }
 
 struct resume handle_ioctl(struct stop *stop)
@@ -400,6 +434,6 @@ struct resume handle_ioctl(struct stop *stop)
 	case FS_IOC32_SETFLAGS:
 	case FS_IOC_FSSETXATTR:
 	case FS_IOC_SETVERSION: return set_inode_flags(stop, request);
-	default: return resume_run();
+	default: return file_system_request(stop, (unsigned)request);
 	}
 }
