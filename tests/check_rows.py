@@ -2,7 +2,7 @@
 """Every traced row of syscalls.def has a case in which the call goes through and one in which it is refused.
 
 A case names the rows that it stands for under "covers": {"allowed": [...], "blocked": [...]}. What it expects must fit:
-an allowed one completes; a blocked one expects a rule, or a note or another answer where the refusal is no violation."""
+an allowed one completes; a blocked one expects a rule or a limit, or a note or another answer where the refusal is no violation."""
 
 import glob
 import json
@@ -28,7 +28,7 @@ def all_cases(folder):
 
 
 def shows_refusal(expect):
-	return str(expect.get("rule")).startswith("policy_blocked_") or "notes_contain" in expect or re.search(r": E[A-Z]+\n", str(expect.get("stdout")))
+	return str(expect.get("rule")).startswith(("policy_blocked_", "resource_limit_")) or "notes_contain" in expect or re.search(r": E[A-Z]+\n", str(expect.get("stdout")))
 
 
 def fits(kind, expect):

@@ -360,7 +360,7 @@ static void test_bad_overrides(void)
 		{ { OVERRIDE_LIST, LIST_BIND, "unix:/x", 5 }, "command line, argument 5: binding a path needs" },
 		{ { OVERRIDE_LIMIT, LIMIT_WALL, "3", 5 }, "command line, argument 5: limits.wall: \"3\": not a duration" },
 		{ { OVERRIDE_LIMIT, LIMIT_OUTPUT, "0", 5 }, "command line, argument 5: limits.output: \"0\": 0 is no limit" },
-		{ { OVERRIDE_LIMIT, LIMIT_WORKSPACE, "1G", 5 }, "command line, argument 5: limits.workspace is not enforced by this version" },
+		{ { OVERRIDE_LIMIT, LIMIT_WORKSPACE, "1T", 5 }, "command line, argument 5: limits.workspace: \"1T\": not a size" },
 		{ { OVERRIDE_LIMIT, LIMIT_PROCESSES, "1K", 5 }, "command line, argument 5: limits.processes: \"1K\": not a count" },
 		{ { OVERRIDE_ENVIRONMENT, 0, "=x", 7 }, "command line, argument 7: a variable's name is empty" },
 		{ { OVERRIDE_ENVIRONMENT, 0, "LD_PRELOAD", 7 }, "command line, argument 7: LD_PRELOAD steers" },

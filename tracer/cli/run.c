@@ -352,6 +352,7 @@ static int run_session(struct session *session)
 		.keep_fds = session->options.keep_fds,
 		.keep_fd_count = session->options.keep_fd_count,
 		.landlock = session->options.landlock,
+		.workspace = &session->workspace,
 		.events_fd = session->events_fd,
 		.explainer = &why_explainer,
 	};

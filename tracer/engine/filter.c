@@ -91,6 +91,11 @@ static const struct check checks[] = {
 	{ "ioctl", STOP, 0, 1, { REQUEST_TYPE(0x97) } }, /* ceph */
 	{ "ioctl", STOP, 0, 1, { REQUEST_TYPE(0xf5) } }, /* f2fs */
 
+	/* Ways to fallocate past every limit: not offered, as by file systems that lack them. */
+	{ "ioctl", ANSWER, EOPNOTSUPP, 1, { IS(1, 0x40305828) } }, /* FS_IOC_RESVSP */
+	{ "ioctl", ANSWER, EOPNOTSUPP, 1, { IS(1, 0x4030582a) } }, /* FS_IOC_RESVSP64 */
+	{ "ioctl", ANSWER, EOPNOTSUPP, 1, { IS(1, 0x40305839) } }, /* FS_IOC_ZERO_RANGE */
+
 	/* The sealed page is reached by no range that starts at or above its end: no call may start below. */
 	{ "munmap", ANSWER, EPERM, 1, { IN_PAGE(0) } },
 	{ "mprotect", ANSWER, EPERM, 1, { IN_PAGE(0) } },

@@ -26,6 +26,11 @@ enum {
 	CPU_LOOK_MOST_MS = 50,
 	MEMORY_LOOK_LEAST_MS = 5,
 	MEMORY_LOOK_MOST_MS = 20,
+	WORKSPACE_SLICE_MS = 2,  /* of counting at a time: output and clocks come in between */
+	WORKSPACE_LOOK_LEAST_MS = 5,
+	WORKSPACE_LOOK_MOST_MS = 20,
+	WORKSPACE_REST = 4,      /* a count is followed by a rest of so many times its length */
+	WORKSPACE_COUNT_MOST_MS = 10000, /* at the end, and before a violation */
 	WAKE_AGAIN_MS = 5,      /* the tracer may have gone to wait just before our signal */
 	WATCHDOG_MS = 2000,     /* the tracer has not ended the tree: stuck in the kernel */
 	WATCHDOG_LAST_MS = 2000,
@@ -132,6 +137,51 @@ static bool memory_is_over(struct front *front)
 	snprintf(target, sizeof(target), "%" PRIu64 " bytes of memory in use", used);
 	latch_limit(front, LIMIT_MEMORY, RULE_LIMIT_MEMORY, target);
 	return true;
+}
+
+/* The next look comes when the limit could be reached at the earliest, by a disk that takes 4 MiB in a millisecond, and later
+ * where a count takes long. */
+static void plan_next_workspace_look(struct front *front)
+{
+	const uint64_t bytes_per_ms = UINT64_C(4) << 20, now = clock_now_ns();
+	uint64_t limit = limit_value(front->plan->policy, LIMIT_WORKSPACE);
+	uint64_t rest_ns = (now - front->count_began_ns) * WORKSPACE_REST;
+	uint64_t wait_ms = (limit - quota_bytes(front->quota)) / bytes_per_ms;
+	if (wait_ms < WORKSPACE_LOOK_LEAST_MS)
+		wait_ms = WORKSPACE_LOOK_LEAST_MS;
+	if (wait_ms > WORKSPACE_LOOK_MOST_MS)
+		wait_ms = WORKSPACE_LOOK_MOST_MS;
+	front->next_workspace_look_ns = now + (rest_ns > wait_ms * NS_PER_MS ? rest_ns : wait_ms * NS_PER_MS);
+	front->count_began_ns = 0;
+}
+
+/* Goes on counting for `most_ms`. A folder that cannot be counted is over the limit: it may hold anything. */
+static bool workspace_is_over(struct front *front, uint64_t most_ms)
+{
+	char target[384];
+	if (!front->started || !front->quota)
+		return false;
+	if (front->count_began_ns == 0)
+		front->count_began_ns = clock_now_ns();
+	switch (quota_look(front->quota, clock_now_ns() + most_ms * NS_PER_MS)) {
+	case QUOTA_COUNTING: front->next_workspace_look_ns = clock_now_ns(); return false;
+	case QUOTA_WITHIN: plan_next_workspace_look(front); return false;
+	case QUOTA_EXCEEDED: limit_text_workspace(front->quota, 0, target, sizeof(target)); break;
+	case QUOTA_UNKNOWN:
+		snprintf(target, sizeof(target), "a folder in the workspace cannot be counted: %s", quota_problem(front->quota));
+		break;
+	}
+	front->count_began_ns = 0;
+	latch_limit(front, LIMIT_WORKSPACE, RULE_LIMIT_WORKSPACE, target);
+	return true;
+}
+
+/* A count from the beginning, of what is there now. */
+static bool workspace_is_over_now(struct front *front)
+{
+	if (front->count_began_ns && workspace_is_over(front, WORKSPACE_COUNT_MOST_MS))
+		return true;
+	return workspace_is_over(front, WORKSPACE_COUNT_MOST_MS);
 }
 
 static void output_is_over(struct front *front)
@@ -254,6 +304,7 @@ static void count_before_violation(struct front *front)
 		cpu_is_over(front);
 	read_output(front, COUNT_MOST_BYTES);
 	memory_is_over(front);
+	workspace_is_over_now(front);
 	if (send(front->socket, &answer, 1, MSG_NOSIGNAL) != 1)
 		return; /* the tracer is gone: its end is the next event */
 }
@@ -361,6 +412,8 @@ static int next_timeout_ms(const struct front *front)
 		sooner(&timeout_ms, now, front->next_cpu_look_ns);
 	if (front->started && limit_value(front->plan->policy, LIMIT_MEMORY) != UNITS_NONE)
 		sooner(&timeout_ms, now, front->next_memory_look_ns);
+	if (front->started && front->quota)
+		sooner(&timeout_ms, now, front->next_workspace_look_ns);
 	if (front->main_ended)
 		sooner(&timeout_ms, now, front->main_ended_ns + DRAIN_MS * NS_PER_MS);
 	return timeout_ms;
@@ -448,8 +501,20 @@ static void look_at_limits(struct front *front)
 		return;
 	if (clock_now_ns() >= front->next_cpu_look_ns && cpu_is_over(front))
 		return;
-	if (clock_now_ns() >= front->next_memory_look_ns)
-		memory_is_over(front);
+	if (clock_now_ns() >= front->next_memory_look_ns && memory_is_over(front))
+		return;
+	if (clock_now_ns() >= front->next_workspace_look_ns)
+		workspace_is_over(front, WORKSPACE_SLICE_MS);
+}
+
+/* What was written in the last moments counts as well: a run that ends with more than it may have has not completed. */
+static void count_workspace_at_end(struct front *front)
+{
+	struct run_record *record = front->record;
+	bool ended_by_rule = record_first(record) && front->plan->policy->on_violation == ON_VIOLATION_KILL;
+	bool ended = front->tracer_gone && record->ended && !record->interrupted_signal;
+	if (ended && !ended_by_rule && atomic_load(&record->limit_rule) == RULE_NONE)
+		workspace_is_over_now(front);
 }
 
 void front_wait(struct front *front)
@@ -469,6 +534,7 @@ void front_wait(struct front *front)
 	if (front->terminal)
 		take_terminal(getpgrp());
 	deliver_rest(front);
+	count_workspace_at_end(front);
 	/* The list has one writer: the tracer while it lives, then front. */
 	const struct record_failure *first = record_first(front->record);
 	if (front->later_limit && front->tracer_gone && first && first->rule != front->later_limit->rule)
@@ -483,5 +549,6 @@ void front_release(struct front *front)
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (own[i] >= 0)
 			close(own[i]);
+	quota_free(front->quota);
 	free(front->later_limit);
 }

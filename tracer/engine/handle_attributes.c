@@ -6,10 +6,13 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "engine/held.h"
+#include "engine/limits.h"
 #include "tracee/memory.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/falloc.h>
 #include <linux/limits.h>
 #include <signal.h>
 #include <stdio.h>
@@ -191,6 +194,57 @@ struct resume handle_truncate(struct stop *stop)
 		return resume_answer(-EFBIG);
 	}
 	return resume_answer(truncate_soon(object.path, length));
+}
+
+/* What a fallocate would do to a regular file. Holes and moved blocks are not new ones. */
+struct growth {
+	uint64_t size;  /* how large the file would be, or its blocks would reach */
+	uint64_t bytes; /* of room that it takes at the least */
+};
+
+static bool read_growth(const struct stop *stop, const struct stat *status, struct growth *growth)
+{
+	uint32_t mode = (uint32_t)stop->call.args[1];
+	int64_t offset = (int64_t)stop->call.args[2], length = (int64_t)stop->call.args[3], end;
+	uint64_t own = (uint64_t)status->st_blocks * 512;
+	if ((mode & (FALLOC_FL_PUNCH_HOLE | FALLOC_FL_COLLAPSE_RANGE)) || offset < 0 || length <= 0)
+		return false;
+	bool insert = mode & FALLOC_FL_INSERT_RANGE;
+	if (__builtin_add_overflow(insert ? status->st_size : offset, length, &end))
+		return false; /* EFBIG by the kernel */
+	growth->size = (uint64_t)end;
+	growth->bytes = insert || (uint64_t)length <= own ? 0 : (uint64_t)length - own;
+	return true;
+}
+
+/* The kernel holds fallocate to RLIMIT_FSIZE only where it moves the end of the file: with FALLOC_FL_KEEP_SIZE it gives out the
+ * whole disk behind it. So what is too much never gets there, whatever the number means by then: the answer is ours. */
+struct resume handle_fallocate(struct stop *stop)
+{
+	struct stat status;
+	struct growth growth;
+	struct resume resume;
+	char path[PATH_MAX];
+	bool deleted;
+	const struct supervisor *supervisor = stop->supervisor;
+	auto_fd int file = held_take(stop->task->tid, stop_int(stop, stop->row->roles.fd), 0);
+	if (file < 0 || fstat(file, &status) != 0)
+		return resume_failed(file < 0 ? file : -errno);
+	if (!read_growth(stop, &status, &growth))
+		return resume_run();
+	int flags, descriptor = stop_int(stop, stop->row->roles.fd);
+	bool regular = S_ISREG(status.st_mode);
+	if (growth.size > limit_value(supervisor->policy, LIMIT_FILE_SIZE)) {
+		if (!regular)
+			return resume_answer(S_ISFIFO(status.st_mode) ? -ESPIPE : -ENODEV);
+		if (proc_read_fd_flags(stop->task->tid, descriptor, &flags) != 0 || (flags & O_ACCMODE) == O_RDONLY)
+			return resume_answer(-EBADF);
+		syscall(SYS_tgkill, stop->task->process->tgid, stop->task->tid, SIGXFSZ);
+		return resume_answer(-EFBIG);
+	}
+	const char *folder = supervisor->plan->variables->workspace;
+	bool inside = folder && held_path(file, path, &deleted) == 0 && strncmp(path, folder, strlen(folder)) == 0;
+	return inside && regular && limit_stops_growth(stop, growth.bytes, &resume) ? resume : resume_run();
 }
 
 /* ---- extended attributes ------------------------------------------------------------------------------------------ */

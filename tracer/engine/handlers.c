@@ -32,6 +32,7 @@ static handler_function *const handlers[HANDLER_COUNT] = {
 	[HANDLER_FCHOWN] = handle_fchown,
 	[HANDLER_UTIME] = handle_utime,
 	[HANDLER_TRUNCATE] = handle_truncate,
+	[HANDLER_FALLOCATE] = handle_fallocate,
 	[HANDLER_SETXATTR] = handle_setxattr,
 	[HANDLER_FSETXATTR] = handle_fsetxattr,
 	[HANDLER_REMOVEXATTR] = handle_removexattr,

@@ -12,7 +12,7 @@ handler_function handle_open, handle_openat2, handle_exec, handle_chdir;
 handler_function handle_connect, handle_bind, handle_listen, handle_sendto, handle_sendmsg, handle_sendmmsg, handle_socket,
 	handle_setsockopt;
 handler_function handle_mkdir, handle_mknod, handle_rmdir, handle_unlink, handle_rename, handle_link, handle_symlink;
-handler_function handle_chmod, handle_fchmod, handle_chown, handle_fchown, handle_utime, handle_truncate;
+handler_function handle_chmod, handle_fchmod, handle_chown, handle_fchown, handle_utime, handle_truncate, handle_fallocate;
 handler_function handle_setxattr, handle_fsetxattr, handle_removexattr, handle_fremovexattr, handle_file_setattr;
 handler_function handle_stat, handle_statx, handle_access, handle_readlink, handle_statfs, handle_getxattr, handle_listxattr;
 handler_function handle_inotify, handle_file_getattr;

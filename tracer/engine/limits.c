@@ -18,7 +18,9 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
-enum { NS_PER_MS = 1000000, MS_PER_S = 1000, CPU_NET_SECONDS = 2, REQUEST_SHARE = 8 };
+#define NS_PER_MS UINT64_C(1000000)
+
+enum { MS_PER_S = 1000, CPU_NET_SECONDS = 2, REQUEST_SHARE = 8 };
 
 static const enum rule_id limit_rules[LIMIT_COUNT] = {
 	[LIMIT_WALL] = RULE_TIMEOUT_WALL,
@@ -189,6 +191,44 @@ struct resume handle_memory(struct stop *stop)
 	remember_refusal(supervisor, LIMIT_MEMORY, target);
 	record_note(supervisor->record, "%s answered ENOMEM: limits.memory", target);
 	return resume_answer(-ENOMEM);
+}
+
+/* ---- the workspace ------------------------------------------------------------------------------------------------ */
+
+void limit_text_workspace(const struct quota *quota, uint64_t requested, char *target, size_t capacity)
+{
+	if (requested)
+		snprintf(target, capacity, "%" PRIu64 " bytes of room asked for with at least %" PRIu64 " bytes in the workspace", requested,
+			 quota_bytes(quota));
+	else
+		snprintf(target, capacity, "at least %" PRIu64 " bytes in the workspace", quota_bytes(quota));
+}
+
+/* Written bytes take time, in which front looks; a call that takes any amount at once is looked at here. Small ones may add up
+ * to a share of the limit before there is another count. */
+bool limit_stops_growth(struct stop *stop, uint64_t bytes, struct resume *resume)
+{
+	enum { COUNT_MOST_MS = 1000 };
+	char target[160];
+	struct supervisor *supervisor = stop->supervisor;
+	uint64_t limit = limit_value(supervisor->policy, LIMIT_WORKSPACE);
+	if (!supervisor->quota || bytes <= limit / REQUEST_SHARE - supervisor->room_given) {
+		supervisor->room_given += bytes;
+		return false;
+	}
+	supervisor->room_given = 0;
+	enum quota_state state = quota_look(supervisor->quota, clock_now_ns() + COUNT_MOST_MS * NS_PER_MS);
+	if (state == QUOTA_WITHIN && bytes <= limit - quota_bytes(supervisor->quota)) {
+		supervisor->room_given = bytes < limit / REQUEST_SHARE ? bytes : limit / REQUEST_SHARE;
+		return false;
+	}
+	*resume = resume_answer(-EINTR); /* it could not be counted in that time: the caller may try again */
+	if (state == QUOTA_COUNTING)
+		return true;
+	limit_text_workspace(supervisor->quota, bytes, target, sizeof(target));
+	end_by_limit(supervisor, LIMIT_WORKSPACE, target);
+	*resume = resume_nothing();
+	return true;
 }
 
 /* ---- files -------------------------------------------------------------------------------------------------------- */

@@ -15,6 +15,12 @@ void limit_fill_failure(const struct policy *policy, enum limit_id id, const cha
 /* Memory in use by the whole tree: RssAnon + RssShmem + VmSwap of every listed process. */
 uint64_t limit_memory_in_use(struct shared *shared);
 
+/* What a failure of limits.workspace says: bytes in the folder, and those that a call asked for (0: none did). */
+void limit_text_workspace(const struct quota *quota, uint64_t requested, char *target, size_t capacity);
+
+/* A call is about to take `bytes` of room in the workspace at once: true with *resume set where the limit does not allow it. */
+bool limit_stops_growth(struct stop *stop, uint64_t bytes, struct resume *resume);
+
 /* A clone that would be one process or thread too many: true with *resume set (the tree is being killed). Counts those that
  * were let through and have not shown up yet. */
 bool limit_stops_clone(struct stop *stop, bool thread, struct resume *resume);

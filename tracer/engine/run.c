@@ -3,9 +3,11 @@
 
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/units.h"
 #include "engine/evidence.h"
 #include "engine/front.h"
 #include "engine/identity.h"
+#include "engine/limits.h"
 #include "engine/supervise.h"
 
 #include <errno.h>
@@ -244,6 +246,7 @@ static int fork_tracer(struct front *front, const struct launch *launch, struct 
 		.plan = front->plan,
 		.launch = launch,
 		.shared = front->shared,
+		.quota = front->quota,
 		.front = pair[1],
 		.front_pid = getpid(),
 		.front_group = getpgrp(),
@@ -258,6 +261,16 @@ static int fork_tracer(struct front *front, const struct launch *launch, struct 
 	front->tracer = launch_process(supervise, &start);
 	close(pair[1]);
 	return front->tracer > 0 ? 0 : error_system(error, -front->tracer, "cannot fork the tracer");
+}
+
+/* Not to be counted is not to be limited. */
+static int open_quota(struct front *front, struct error *error)
+{
+	uint64_t limit = limit_value(front->plan->policy, LIMIT_WORKSPACE);
+	if (limit == UNITS_NONE || !front->plan->workspace->path[0])
+		return 0;
+	front->quota = quota_new(front->plan->workspace, front->shared, limit);
+	return front->quota ? 0 : error_system(error, errno, "cannot count the workspace %s", front->plan->workspace->path);
 }
 
 static int prepare(struct front *front, struct launch *launch, struct run_capture *capture, struct error *error)
@@ -276,6 +289,9 @@ static int prepare(struct front *front, struct launch *launch, struct run_captur
 	front->signals = open_signals();
 	if (front->signals < 0)
 		return error_system(error, errno, "cannot receive signals");
+	failed = open_quota(front, error);
+	if (failed)
+		return failed;
 	if (geteuid() == 0)
 		record_note(front->record, "it runs as root, with %s: modes of files do not hold it; --user NAME runs it as another user",
 			    identity_kept_names);

@@ -13,6 +13,7 @@
 #include "base/text.h"
 #include "engine/explainer.h"
 #include "engine/landlock.h"
+#include "engine/workspace.h"
 #include "policy/policy.h"
 #include "verdict/record.h"
 
@@ -43,6 +44,7 @@ struct run_plan {
 	const int *keep_fds;                      /* --fd */
 	size_t keep_fd_count;
 	enum landlock_mode landlock;
+	const struct workspace *workspace;        /* the private folder; its path is "" where there is none */
 	int events_fd;                            /* JSON Lines, -1 for none */
 	const struct explainer *explainer;        /* NULL: no stacks */
 };

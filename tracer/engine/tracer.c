@@ -70,6 +70,7 @@ static void supervisor_init(struct supervisor *supervisor, const struct supervis
 	supervisor->plan = start->plan;
 	supervisor->policy = start->plan->policy;
 	supervisor->shared = start->shared;
+	supervisor->quota = start->quota;
 	supervisor->record = &start->shared->record;
 	supervisor->front = start->front;
 	supervisor->launch = supervisor->injector.listener = -1;

@@ -10,7 +10,7 @@ const struct limit_row limit_rows[LIMIT_COUNT] = {
 	[LIMIT_OUTPUT] = { "output", "output", UNIT_SIZE_BYTES, true,
 			   "bytes written to standard output and standard error together" },
 	[LIMIT_FILE_SIZE] = { "file_size", "file-size", UNIT_SIZE_BYTES, true, "size of each file written" },
-	[LIMIT_WORKSPACE] = { "workspace", NULL, UNIT_SIZE_BYTES, false, "size of the private folder" },
+	[LIMIT_WORKSPACE] = { "workspace", NULL, UNIT_SIZE_BYTES, true, "bytes that the private folder takes on its disk" },
 	[LIMIT_ARTIFACT] = { "artifact", NULL, UNIT_SIZE_BYTES, true, "size of each file copied out" },
 	[LIMIT_PROCESSES] = { "processes", "processes", UNIT_COUNT, true, "processes at one time" },
 	[LIMIT_THREADS] = { "threads", "threads", UNIT_COUNT, true, "threads at one time, over all processes" },
