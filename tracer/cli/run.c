@@ -21,6 +21,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
+
+enum { READER_WAIT_MS = 5000, READER_LOOK_MS = 10 };
 
 /* Everything that one run needs and that has to be given back. */
 struct session {
@@ -122,6 +125,18 @@ static int make_workspace(struct session *session, struct error *error)
 	return copies_prepare(&session->copies, &options->put, &options->get, session->start, folder, error);
 }
 
+/* A FIFO needs a reader, which is given a while to come: signals are blocked by now, so that nobody could end a wait. */
+static int open_events_file(const char *path)
+{
+	const int flags = O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+	int fd = open(path, flags, 0666);
+	for (int waited_ms = 0; fd < 0 && errno == ENXIO && waited_ms < READER_WAIT_MS; waited_ms += READER_LOOK_MS) {
+		nanosleep(&(struct timespec){ .tv_nsec = READER_LOOK_MS * 1000000L }, NULL);
+		fd = open(path, flags, 0666);
+	}
+	return fd;
+}
+
 /* Opened early, so that a path that cannot be written is found before anything runs. A file starts empty. */
 static int open_events(struct session *session, struct error *error)
 {
@@ -129,8 +144,7 @@ static int open_events(struct session *session, struct error *error)
 	if (!wanted)
 		return 0;
 	int number = destination_descriptor(wanted);
-	session->events_fd = number >= 0 ? fcntl(number, F_DUPFD_CLOEXEC, 3)
-					 : open(wanted, O_WRONLY | O_CREAT | O_TRUNC | O_NOCTTY | O_CLOEXEC, 0666);
+	session->events_fd = number >= 0 ? fcntl(number, F_DUPFD_CLOEXEC, 3) : open_events_file(wanted);
 	return session->events_fd >= 0 ? 0 : error_system(error, errno, "cannot write the events to %s", wanted);
 }
 

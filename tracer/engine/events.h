@@ -15,7 +15,10 @@ struct event {
 	const char *answered; /* errno name, "killed", "logged" */
 };
 
-/* Writes the whole line in one write, so that lines stay whole when the run is killed. A reader that went away is no error. */
-void events_write(int fd, const struct event *event);
+struct shared;
+
+/* Writes one line. A reader that is slow is waited for, but not beyond the end of the run. The first line that cannot be
+ * written is the last that is tried: the table that front and tracer share has how many are missing, and why. */
+void events_write(int fd, struct shared *shared, const struct event *event);
 
 #endif

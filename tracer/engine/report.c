@@ -197,7 +197,7 @@ static void send_event(struct stop *stop, const struct operation *operation, con
 		.rule = rule_name(operation->rule),
 		.answered = answered,
 	};
-	events_write(supervisor->plan->events_fd, &event);
+	events_write(supervisor->plan->events_fd, supervisor->shared, &event);
 }
 
 static void explain(struct stop *stop)

@@ -47,6 +47,7 @@ void engine_block_signals(struct run_signals *signals)
 		sigaddset(&block, SIGTSTP);
 	sigprocmask(SIG_BLOCK, &block, &signals->mask);
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* a limit of the caller's on the size of files shall be an error, not our end */
 }
 
 static int open_signals(void)
@@ -299,6 +300,21 @@ static int prepare(struct front *front, struct launch *launch, struct run_captur
 	return landlock_prepare(plan->policy, plan->landlock, plan->keep_fd_count > 0, front->record, &launch->landlock, error);
 }
 
+/* Events that were asked for and are missing are no success, unless whoever asked went away or did not read. */
+static void tell_lost_events(const struct front *front)
+{
+	enum rule_id rule;
+	unsigned long long lost = atomic_load(&front->shared->events_lost);
+	int number = atomic_load(&front->shared->events_error);
+	if (lost == 0)
+		return;
+	const char *why = number == EPIPE ? "the reader went away" : (number == EAGAIN ? "nobody read them" : strerror(number));
+	record_note(front->record, "the last %llu events are missing: %s", lost, why);
+	bool log_only = front->plan->policy->on_violation == ON_VIOLATION_LOG;
+	if (number != EPIPE && number != EAGAIN && record_status(front->record, log_only, &rule) == STATUS_COMPLETED)
+		record_error(front->record, "events", number, "cannot write the events: %s", strerror(number));
+}
+
 static void finish(struct front *front, struct run_capture *capture)
 {
 	struct record_usage *usage = &front->record->usage;
@@ -309,6 +325,7 @@ static void finish(struct front *front, struct run_capture *capture)
 	usage->stops = atomic_load(&front->shared->stops);
 	if (front->plan->explainer && front->record->explanation.captured)
 		front->plan->explainer->complete(&front->record->explanation, EXPLAIN_DEADLINE_MS);
+	tell_lost_events(front);
 	const struct relay *error_relay = &front->relays[front->relay_count - 1];
 	capture->error_mid_line = error_relay->last_byte && error_relay->last_byte != '\n';
 	front_release(front);

@@ -29,7 +29,7 @@ struct run_signals {
 };
 
 /* Blocks INT, TERM, HUP and QUIT (unless ignored), so that none ends bailiff before there is somebody to clean up; SIGPIPE
- * is ignored from here on. Before the workspace is made. */
+ * and SIGXFSZ are ignored from here on. Before the workspace is made. */
 void engine_block_signals(struct run_signals *signals);
 
 struct run_plan {

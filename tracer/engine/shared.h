@@ -28,6 +28,8 @@ struct shared {
 	atomic_int main_pid;
 	atomic_uint live_processes;
 	atomic_ullong stops;
+	atomic_ullong events_lost; /* lines of --events that are missing at the end */
+	atomic_int events_error;   /* why: errno; EAGAIN for a reader that did not read until the run was over */
 
 	/* CPU time: dead processes summed, live ones listed. The generation is odd while the tracer changes the two, so that
 	 * a reader neither counts a process twice nor misses it on its way from one to the other. */
