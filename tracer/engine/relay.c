@@ -56,6 +56,17 @@ void relay_close(struct relay *relay)
 	text_free(&relay->pending);
 }
 
+static size_t collect(struct relay *relay, struct relay_cap *cap, const char *bytes, size_t length)
+{
+	uint64_t room = RELAY_CAPTURE_BYTES - cap->captured_bytes;
+	size_t kept = length <= room ? length : (size_t)room;
+	text_append_bytes(relay->captured, bytes, kept);
+	relay->stream->relayed += kept;
+	cap->captured_bytes += kept;
+	cap->capture_is_full = cap->capture_is_full || kept < length;
+	return kept;
+}
+
 /* Keeps what is within the cap. */
 static bool take(struct relay *relay, struct relay_cap *cap, const char *bytes, size_t length)
 {
@@ -63,11 +74,13 @@ static bool take(struct relay *relay, struct relay_cap *cap, const char *bytes, 
 	size_t kept = length <= room ? length : (size_t)room;
 	relay->stream->bytes += length;
 	cap->seen_bytes += kept;
-	text_append_bytes(relay->captured ? relay->captured : &relay->pending, bytes, kept);
+	bool crossed = kept < length;
 	if (relay->captured)
-		relay->stream->relayed += kept;
+		kept = collect(relay, cap, bytes, kept);
+	else
+		text_append_bytes(&relay->pending, bytes, kept);
 	relay->stream->truncated = relay->stream->truncated || kept < length;
-	return kept < length;
+	return crossed;
 }
 
 bool relay_read(struct relay *relay, struct relay_cap *cap, size_t most)

@@ -9,10 +9,15 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* What --capture keeps of both streams in sum, also where the policy sets no lower limit for the output. */
+enum { RELAY_CAPTURE_BYTES = 16 << 20 };
+
 /* One cap over both streams. */
 struct relay_cap {
 	uint64_t cap_bytes; /* UINT64_MAX: none */
 	uint64_t seen_bytes;
+	uint64_t captured_bytes; /* kept for --capture, never more than RELAY_CAPTURE_BYTES */
+	bool capture_is_full;    /* something more came, and was counted alone */
 };
 
 struct relay {

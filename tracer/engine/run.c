@@ -326,6 +326,9 @@ static void finish(struct front *front, struct run_capture *capture)
 	if (front->plan->explainer && front->record->explanation.captured)
 		front->plan->explainer->complete(&front->record->explanation, EXPLAIN_DEADLINE_MS);
 	tell_lost_events(front);
+	if (front->cap.capture_is_full)
+		record_note(front->record, "--capture keeps the first %d bytes of output; what came behind is counted alone",
+			    RELAY_CAPTURE_BYTES);
 	const struct relay *error_relay = &front->relays[front->relay_count - 1];
 	capture->error_mid_line = error_relay->last_byte && error_relay->last_byte != '\n';
 	front_release(front);

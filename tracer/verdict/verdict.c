@@ -110,25 +110,38 @@ void captured_add_base64(cJSON *object, const char *key, const char *bytes, size
 	text_free(&text);
 }
 
-/* Length of what is text in front of a character that the output limit cut in two; `length` where that is not so. */
+/* Would more bytes make a character of these one to three? What may follow a first byte is a range that begins with the
+ * lowest continuation byte or ends with the highest. */
+static bool is_begun_character(const char *bytes, size_t length)
+{
+	for (int highest = 0; highest < 2; highest++) {
+		char whole[4] = { '\x80', '\x80', '\x80', '\x80' };
+		memcpy(whole, bytes, length);
+		if (highest)
+			whole[length] = '\xBF';
+		if (utf8_sequence_length(whole, sizeof(whole)) > length)
+			return true;
+	}
+	return false;
+}
+
+/* Length of what is text in front of a last character that was cut in two; `length` where that is not so. */
 static size_t length_before_cut(const char *bytes, size_t length)
 {
 	for (size_t cut = 1; cut <= 3 && cut <= length; cut++)
-		if ((unsigned char)bytes[length - cut] >= 0xC2 && utf8_valid(bytes, length - cut))
-			return length - cut;
+		if (utf8_valid(bytes, length - cut))
+			return is_begun_character(bytes + length - cut, cut) ? length - cut : length;
 	return length;
 }
 
-/* Text where the bytes are text, base64 where not. Output that is text but for a last character cut by the limit is
- * given in both forms: readable, and exact. */
-static void add_captured(cJSON *stream, const struct verdict_captured *captured, bool truncated)
+/* Text where the bytes are text, base64 where not. Output that is text but for a last character that was cut in two, by the
+ * limit or since the program was ended in the midst of it, is given in both forms: readable, and exact. */
+static void add_captured(cJSON *stream, const struct verdict_captured *captured)
 {
 	if (!captured->bytes)
 		return;
 	bool is_text = utf8_valid(captured->bytes, captured->length);
-	size_t text_length = captured->length;
-	if (!is_text && truncated)
-		text_length = length_before_cut(captured->bytes, captured->length);
+	size_t text_length = is_text ? captured->length : length_before_cut(captured->bytes, captured->length);
 	if (is_text || text_length < captured->length)
 		captured_add_text(stream, "text", captured->bytes, text_length);
 	if (!is_text)
@@ -145,7 +158,7 @@ static void add_output(cJSON *verdict, const struct run_record *record, const st
 		json_add_number(object, "bytes", (int64_t)stream->bytes);
 		json_add_number(object, "relayed", (int64_t)stream->relayed);
 		json_add_bool(object, "truncated", stream->truncated);
-		add_captured(object, &context->captured[i], stream->truncated);
+		add_captured(object, &context->captured[i]);
 	}
 	json_add_bool(output, "one_stream", record->one_stream);
 }
