@@ -341,10 +341,12 @@ class Interruption:
 				yield f"verdict {found['status']} {found['exit']} {found['error']}"
 
 
-def empty_temporary_folder():
-	"""After SIGKILL the workspace stays: emptied here, so that the next run is judged by what it leaves itself."""
-	for name in listing(harness.ENVIRONMENT["TMPDIR"]):
-		subprocess.run(["rm", "-rf", os.path.join(harness.ENVIRONMENT["TMPDIR"], name)], check=True)
+def not_cleaned():
+	"""After SIGKILL the workspace stays, and `doctor --clean` finds it; what it leaves is a problem."""
+	done = subprocess.run([harness.BAILIFF, "doctor", "--clean"], env=harness.ENVIRONMENT, stdin=subprocess.DEVNULL,
+		capture_output=True, text=True, check=False)
+	left = listing(harness.ENVIRONMENT["TMPDIR"])
+	return [(done.returncode, done.stdout, done.stderr, left)] if left else []
 
 
 def interrupted(moments):
@@ -357,9 +359,9 @@ def interrupted(moments):
 		early += run.code == -run.signal
 		kept += bool(run.workspaces)
 		wrong += [(index, run.signal.name, f"after {run.moment * 1000:.1f} ms", problem) for problem in run.problems()]
-		empty_temporary_folder()
+		wrong += not_cleaned() if run.workspaces else []
 	name = f"{moments} interruptions"
-	tap.equal(f"{name} (TERM, INT, HUP, KILL; {early} in time, {kept} workspaces left by KILL)", wrong[:10], [], f"seed {seed}")
+	tap.equal(f"{name} (TERM, INT, HUP, KILL; {early} in time, {kept} workspaces left by KILL and cleaned)", wrong[:10], [], f"seed {seed}")
 	tap.ok(f"{name}: most came in time", early > moments // 2, early)
 	check_nothing_left(name, own, host)
 
