@@ -238,6 +238,36 @@ static void test_protected(const struct policy *policy)
 	policy_free(anywhere);
 }
 
+static void test_gains(void)
+{
+	static const struct {
+		const char *from, *to, *below;
+		unsigned gained;
+	} rows[] = {
+		{ "/data/x", "/out/x", NULL, 0 },
+		{ "/out/x", "/data/x", "/data/**", R },
+		{ "/out/x", "/bin/x", NULL, X },
+		{ "/data/x", "/data/y", NULL, 0 },
+		{ "/out/a", "/out/b", NULL, 0 },
+		{ "/src/a", "/src/b", NULL, 0 },           /* as deep, and the same below it */
+		{ "/src/a", "/src/lib", "/src/**/lib/*.h", 0 }, /* its new name is part of what is matched */
+		{ "/src/lib", "/src/a", NULL, 0 },
+		{ "/work/a", "/work/b", NULL, 0 },
+		{ "/work/a/deep", "/work/b", "/work/*/in", 0 },
+		{ "/elsewhere/data", "/work/data", "/work/*/in", 0 },
+	};
+	struct policy *policy = bound("{\"paths\": {\"read\": [\"/data/**\", \"/src/**/*.c\", \"/src/**/lib/*.h\", \"/work/*/in\", \"/out/**/\"], "
+				      "\"write\": [\"/**\"], \"execute\": [\"/bin/*\"]}}");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
+		enum rule_list list;
+		const struct rule *rule = decide_gained_below(policy, rows[i].from, rows[i].to, SELF, &list);
+		tap_string(rule ? rule->text : NULL, rows[i].below, "what %s opens below it as %s", rows[i].from, rows[i].to);
+		tap_ok(decide_gained(policy, rows[i].from, rows[i].to, false, SELF) == rows[i].gained, "what a file %s gains as %s",
+		       rows[i].from, rows[i].to);
+	}
+	policy_free(policy);
+}
+
 static void test_hashes(const struct policy *policy)
 {
 	const char *first = decide_required_sha256(policy, "/bin/tool", SELF), *second = decide_required_sha256(policy, "/bin/tar", SELF);
@@ -411,6 +441,7 @@ int main(void)
 	test_dropped();
 	test_folders_only();
 	test_protected(policy);
+	test_gains();
 	test_hashes(policy);
 	test_network(policy);
 	test_calls(policy);

@@ -81,7 +81,18 @@ static bool entry_to_make(struct stop *stop, unsigned dirfd_role, unsigned path_
 	return subject_allowed(stop, &entry->subject, ACCESS_WRITE, resume) && entry_hold(stop, entry, resume);
 }
 
-/* A name that is there and changes. `dots` is the kernel's errno for a name that ends in `.` or `..`. */
+/* What rmdir answers for a name that is the root, or ends in `.` or `..` (fs/namei.c, do_rmdir). */
+static int rmdir_error(const char *given)
+{
+	size_t length = strlen(given);
+	while (length > 0 && given[length - 1] == '/')
+		length--;
+	if (length == 0)
+		return EBUSY;
+	return length > 1 && given[length - 1] == '.' && given[length - 2] == '.' ? ENOTEMPTY : EINVAL;
+}
+
+/* A name that is there and changes. `dots` is the kernel's errno for a name that ends in `.` or `..`, 0 for rmdir's own. */
 static bool entry_to_change(struct stop *stop, unsigned dirfd_role, unsigned path_role, int dots, struct entry *entry,
 			    struct resume *resume)
 {
@@ -93,18 +104,74 @@ static bool entry_to_change(struct stop *stop, unsigned dirfd_role, unsigned pat
 		return false;
 	}
 	if (resolved->dot_last && !resolved->objected) {
-		*resume = resume_answer(-dots);
+		*resume = resume_answer(-(dots ? dots : rmdir_error(entry->subject.given)));
 		return false;
 	}
 	return subject_allowed(stop, &entry->subject, ACCESS_WRITE, resume) && entry_hold(stop, entry, resume);
 }
 
+/* ---- what a further name may not give ----------------------------------------------------------------------------- */
+
+/* `write` alone does not open what a file held before the run: a name under which it may be read as well would. What the run
+ * made itself it may read wherever it puts it; a file system that does not tell when a file was made tells of none. */
+static bool is_made_by_run(const struct stop *stop, int folder, const char *name)
+{
+	enum { SECOND_NS = 1000000000 };
+	struct statx status;
+	if (statx(folder, name, AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH, STATX_BTIME, &status) != 0 || !(status.stx_mask & STATX_BTIME))
+		return false;
+	return status.stx_btime.tv_sec * SECOND_NS + status.stx_btime.tv_nsec >= stop->supervisor->shared->began.tick_ns;
+}
+
+static bool is_folder(int folder, const char *name)
+{
+	struct stat status;
+	return fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(status.st_mode);
+}
+
+static bool opens_nothing_below(struct stop *stop, struct subject *subject, const char *to, struct resume *resume)
+{
+	static const enum rule_id rules[] = { [LIST_READ] = RULE_BLOCKED_READ, [LIST_WRITE] = RULE_BLOCKED_WRITE,
+					      [LIST_EXECUTE] = RULE_BLOCKED_EXECUTE };
+	enum rule_list list;
+	const struct rule *rule = decide_gained_below(stop->supervisor->policy, subject->resolved.path, to, stop->task->process->tgid,
+						      &list);
+	if (!rule)
+		return true;
+	struct operation *operation = &subject->operation;
+	operation->rule = rules[list];
+	operation->position = &rule->position;
+	operation->list = LIST_COUNT;
+	operation->answer = EACCES;
+	operation->flags = "under its new name the entry would open what is in this folder";
+	*resume = report_blocked(stop, operation);
+	return resume->kind == RESUME_RUN;
+}
+
+/* The object `name` in `folder`, which is `from`, is about to be called `to` (too). */
+static bool name_gains_nothing(struct stop *stop, struct subject *from, int folder, const char *name, const char *to,
+			       struct resume *resume)
+{
+	const char *path = from->resolved.path;
+	bool directory = is_folder(folder, name);
+	if (directory && !opens_nothing_below(stop, from, to, resume))
+		return false;
+	unsigned gained = decide_gained(stop->supervisor->policy, path, to, directory, stop->task->process->tgid);
+	if (!gained || is_made_by_run(stop, folder, name))
+		return true;
+	from->operation.flags = "under its new name that would be allowed";
+	return subject_allowed(stop, from, gained, resume);
+}
+
+static bool move_gains_nothing(struct stop *stop, struct entry *from, const struct entry *to, struct resume *resume)
+{
+	return name_gains_nothing(stop, &from->subject, from->folder, from->name, to->subject.resolved.path, resume);
+}
+
 /* Moving a folder must not take a deny, hide or hash entry below it out of force. */
 static bool move_is_harmless(struct stop *stop, struct entry *entry, struct resume *resume)
 {
-	struct stat status;
-	if (fstatat(entry->folder, entry->subject.resolved.path[1] ? entry->name : ".", &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-	    !S_ISDIR(status.st_mode))
+	if (!is_folder(entry->folder, entry->subject.resolved.path[1] ? entry->name : "."))
 		return true;
 	const struct rule *rule =
 		decide_protected_below(stop->supervisor->policy, entry->subject.resolved.path, stop->task->process->tgid);
@@ -163,7 +230,7 @@ struct resume handle_rmdir(struct stop *stop)
 {
 	struct resume resume;
 	auto_entry struct entry entry;
-	if (!entry_to_change(stop, 0, stop->row->roles.path, EINVAL, &entry, &resume))
+	if (!entry_to_change(stop, 0, stop->row->roles.path, 0, &entry, &resume))
 		return resume;
 	return resume_result(unlinkat(entry.folder, entry.name, AT_REMOVEDIR));
 }
@@ -176,7 +243,7 @@ struct resume handle_unlink(struct stop *stop)
 	if (flags & ~AT_REMOVEDIR)
 		return resume_answer(-EINVAL);
 	auto_entry struct entry entry;
-	if (!entry_to_change(stop, roles->dirfd, roles->path, flags ? EINVAL : EISDIR, &entry, &resume))
+	if (!entry_to_change(stop, roles->dirfd, roles->path, flags ? 0 : EISDIR, &entry, &resume))
 		return resume;
 	return resume_result(unlinkat(entry.folder, entry.name, flags));
 }
@@ -234,7 +301,9 @@ struct resume handle_rename(struct stop *stop)
 	auto_entry struct entry from, to = { .folder = -1 };
 	if (!entry_to_change(stop, roles->dirfd, roles->path, EBUSY, &from, &resume) ||
 	    !rename_target(stop, flags, &to, &resume) || !move_is_harmless(stop, &from, &resume) ||
-	    ((flags & RENAME_EXCHANGE) && !move_is_harmless(stop, &to, &resume)))
+	    !move_gains_nothing(stop, &from, &to, &resume))
+		return resume;
+	if ((flags & RENAME_EXCHANGE) && (!move_is_harmless(stop, &to, &resume) || !move_gains_nothing(stop, &to, &from, &resume)))
 		return resume;
 	return resume_result(syscall(SYS_renameat2, from.folder, from.name, to.folder, to.name, flags));
 }
@@ -256,7 +325,8 @@ struct resume handle_link(struct stop *stop)
 	if (!object_by_name(stop, roles->dirfd, roles->path, how, ACCESS_WRITE, &source, &resume))
 		return resume;
 	auto_entry struct entry to = { .folder = -1 };
-	if (!entry_to_make(stop, roles->dirfd2, roles->path2, &to, &resume))
+	if (!entry_to_make(stop, roles->dirfd2, roles->path2, &to, &resume) ||
+	    !name_gains_nothing(stop, &source.subject, source.fd, "", to.subject.resolved.path, &resume))
 		return resume;
 
 	char folder[PATH_MAX];

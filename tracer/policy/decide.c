@@ -223,6 +223,52 @@ const struct rule *decide_protected_below(const struct policy *policy, const cha
 	return NULL;
 }
 
+unsigned decide_gained(const struct policy *policy, const char *from, const char *to, bool directory, pid_t self)
+{
+	static const unsigned looked_at[] = { ACCESS_READ, ACCESS_EXECUTE };
+	unsigned gained = 0;
+	for (size_t i = 0; i < sizeof(looked_at) / sizeof(*looked_at); i++) {
+		struct path_request request = { .access = looked_at[i], .path = to, .self = self, .directory = directory };
+		bool after = decide_path(policy, &request).kind == DECISION_ALLOW;
+		request.path = from;
+		if (after && decide_path(policy, &request).kind != DECISION_ALLOW)
+			gained |= looked_at[i];
+	}
+	return gained;
+}
+
+static bool rule_gains_below(const struct rule *rule, const char *from, const char *to, pid_t self)
+{
+	for (size_t i = 0; i < rule->pattern_count; i++)
+		if (pattern_gains_below(rule->patterns[i], from, to, self))
+			return true;
+	return false;
+}
+
+static bool list_covers_below(const struct rules *rules, const char *path, pid_t self)
+{
+	for (size_t i = 0; i < rules->count; i++)
+		for (size_t j = 0; j < rules->items[i].pattern_count && !rules->items[i].folders_only; j++)
+			if (pattern_covers_below(rules->items[i].patterns[j], path, self))
+				return true;
+	return false;
+}
+
+const struct rule *decide_gained_below(const struct policy *policy, const char *from, const char *to, pid_t self,
+				       enum rule_list *list)
+{
+	static const enum rule_list lists[] = { LIST_READ, LIST_WRITE, LIST_EXECUTE };
+	for (size_t which = 0; which < sizeof(lists) / sizeof(*lists); which++) {
+		const struct rules *rules = &policy->lists[lists[which]];
+		*list = lists[which];
+		for (size_t i = 0; i < rules->count; i++)
+			if (!rules->items[i].folders_only && rule_gains_below(&rules->items[i], from, to, self) &&
+			    !list_covers_below(rules, from, self))
+				return &rules->items[i];
+	}
+	return NULL;
+}
+
 const char *decide_required_sha256(const struct policy *policy, const char *path, pid_t self)
 {
 	const struct rules *rules = &policy->lists[LIST_EXECUTE];

@@ -40,6 +40,14 @@ struct decision decide_name(const struct policy *policy, const struct path_reque
 /* Would moving or replacing the directory `path` take a deny, hide or hash entry below it out of force? Returns the entry. */
 const struct rule *decide_protected_below(const struct policy *policy, const char *path, pid_t self);
 
+/* What may be read or executed under the name `to`, and not under `from`: access bits, 0 for nothing. */
+unsigned decide_gained(const struct policy *policy, const char *from, const char *to, bool directory, pid_t self);
+
+/* The entry that would open something below the directory `from` once that is called `to`: NULL where none would. May name
+ * one where there is nothing. */
+const struct rule *decide_gained_below(const struct policy *policy, const char *from, const char *to, pid_t self,
+				       enum rule_list *list);
+
 /* The hash that an execute of `path` must have: of the first execute entry that matches. NULL: any content. An entry
  * without a hash that matches as well does not lift it. */
 const char *decide_required_sha256(const struct policy *policy, const char *path, pid_t self);

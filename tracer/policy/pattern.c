@@ -400,6 +400,42 @@ bool pattern_tied_to(const struct path_pattern *pattern, const char *path, pid_t
 	return false;
 }
 
+/* Which components of the pattern may come next, bit by bit, once all of the path's have been matched by those before. */
+static uint64_t next_components(const struct path_pattern *pattern, const char *path, pid_t self)
+{
+	uint64_t now = 1;
+	for (struct piece piece = piece_at(path);; piece = piece_next(piece)) {
+		uint64_t next = 0;
+		for (size_t i = 0; i < pattern->count; i++) {
+			if (!(now & UINT64_C(1) << i))
+				continue;
+			if (is_deep(pattern, i))
+				now |= UINT64_C(1) << (i + 1); /* it may stand for none */
+			if (is_deep(pattern, i))
+				next |= UINT64_C(1) << i;
+			else if (piece.length > 0 && component_matches(pattern, i, piece, self))
+				next |= UINT64_C(1) << (i + 1);
+		}
+		if (piece.length == 0)
+			return now & ~(UINT64_C(1) << pattern->count);
+		now = next;
+	}
+}
+
+enum { BITS_MAX = 63 };
+
+bool pattern_gains_below(const struct path_pattern *pattern, const char *from, const char *to, pid_t self)
+{
+	if (pattern->count > BITS_MAX)
+		return pattern_reaches_below(pattern, to, self);
+	return (next_components(pattern, to, self) & ~next_components(pattern, from, self)) != 0;
+}
+
+bool pattern_covers_below(const struct path_pattern *pattern, const char *path, pid_t self)
+{
+	return pattern->count > 0 && is_deep(pattern, pattern->count - 1) && pattern_matches(pattern, path, self);
+}
+
 /* ---- the text of a pattern ---- */
 
 size_t pattern_literal_folder(const char *text)

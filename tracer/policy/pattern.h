@@ -52,6 +52,13 @@ void pattern_explain_miss(const struct path_pattern *pattern, const char *path, 
  * begins with two stars and would match the same objects wherever the directory is moved. */
 bool pattern_tied_to(const struct path_pattern *pattern, const char *path, pid_t self);
 
+/* Could the pattern match, below the directory `to`, what it would not match in the same place below `from`? Never false when
+ * it could. */
+bool pattern_gains_below(const struct path_pattern *pattern, const char *from, const char *to, pid_t self);
+
+/* Does the pattern match everything below the directory `path`? */
+bool pattern_covers_below(const struct path_pattern *pattern, const char *path, pid_t self);
+
 /* The same language for one name that may hold slashes and zero bytes: abstract unix names. NULL when well-formed, else
  * what is wrong (static storage). */
 const char *pattern_name_check(const char *glob);

@@ -18,7 +18,7 @@
 enum {
 	PAGE_END = 0x200000,       /* non-PIE programs begin at 0x400000 */
 	PAGE_BASE = 0x10000,       /* at or above any vm.mmap_min_addr that is in use */
-	PAGE_LONG_COUNT = 64,      /* slots for long paths */
+	PAGE_LONG_COUNT = 200,     /* slots for long paths */
 	PAGE_LONG_BYTES = 4608,    /* 4096 of path and what goes with it */
 	PAGE_SHORT_COUNT = 2048,
 	PAGE_SHORT_BYTES = 512,
