@@ -21,7 +21,8 @@ MISTAKES = [
 	{"path": {}}, {"paths": {"red": []}}, {"paths": {"read": "/etc"}}, {"paths": {"read": [1]}}, {"paths": {"stat": "all"}},
 	{"network": {"connect": {}}}, {"network": {"listen": []}}, {"limits": {"wall": 0}}, {"limits": {"walls": "3s"}},
 	{"limits": {"output": -1}}, {"limits": {"output": "12X"}}, {"limits": {"memory": "512X"}}, {"limits": {"processes": "16K"}},
-	{"environment": {"set": []}}, {"environment": {"set": {"A": 1}}}, {"environment": {"pass": "LANG"}}, {"on_violation": "stop"},
+	{"environment": {"set": []}}, {"environment": {"set": {"A": 1}}}, {"environment": {"pass": "LANG"}}, {"environment": {"pass": ["PERL5OPT"]}},
+	{"environment": {"pass": ["LD_X"]}}, {"environment": {"pass": ["A*B"]}}, {"environment": {"pass": [""]}}, {"on_violation": "stop"},
 	{"syscalls": {"permit": []}}, {"syscalls": {"allow": "memfd_create"}}, {"name": 1}, {"extends": ["python"]}, [], "policy", None,
 ]
 

@@ -363,7 +363,7 @@ static void test_bad_overrides(void)
 		{ { OVERRIDE_LIMIT, LIMIT_WORKSPACE, "1T", 5 }, "command line, argument 5: limits.workspace: \"1T\": not a size" },
 		{ { OVERRIDE_LIMIT, LIMIT_PROCESSES, "1K", 5 }, "command line, argument 5: limits.processes: \"1K\": not a count" },
 		{ { OVERRIDE_ENVIRONMENT, 0, "=x", 7 }, "command line, argument 7: a variable's name is empty" },
-		{ { OVERRIDE_ENVIRONMENT, 0, "LD_PRELOAD", 7 }, "command line, argument 7: LD_PRELOAD steers" },
+		{ { OVERRIDE_ENVIRONMENT, 0, "LD_PRELOAD", 7 }, "command line, argument 7: LD_PRELOAD makes programs load" },
 		{ { OVERRIDE_ENVIRONMENT, 0, "A=${NO}", 7 }, "command line, argument 7: unknown variable ${NO}" },
 		{ { OVERRIDE_ON_VIOLATION, 0, "stop", 7 }, "command line, argument 7: on-violation is kill, deny or log, not \"stop\"" },
 		{ { OVERRIDE_LIST, LIST_READ, "/a/[\x1b[31m", 3 }, "command line, argument 3: '[' has no ']'" },

@@ -166,10 +166,12 @@ static int prepare(struct session *session, struct error *error)
 	failed = policy_bind(session->policy, &session->variables, error);
 	if (failed)
 		return failed;
-	session->environment = target_environment_new(session->policy, &session->variables, session->variables.workspace);
 	find_source(session);
 	session->record = engine_record_new();
-	return session->record ? 0 : error_set(error, ENOMEM, "no memory for the record of the run");
+	if (!session->record)
+		return error_set(error, ENOMEM, "no memory for the record of the run");
+	session->environment = target_environment_new(session->policy, &session->variables, session->variables.workspace, session->record);
+	return 0;
 }
 
 /* ---- after the run ------------------------------------------------------------------------------------------------ */

@@ -2,6 +2,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "policy/environment.h"
 
 #include <string.h>
 
@@ -38,28 +39,52 @@ static void put_pair(struct list *list, const char *name, const char *value)
 	put(list, text_format("%s=%s", name, value));
 }
 
-static bool passes(const char *pattern, const char *entry)
+static bool passes(const char *pattern, const char *name)
 {
-	size_t length = strlen(pattern), name = strcspn(entry, "=");
-	if (length > 0 && pattern[length - 1] == '*')
-		return name >= length - 1 && strncmp(entry, pattern, length - 1) == 0;
-	return name == length && has_name(entry, pattern, length);
+	size_t length = strlen(pattern);
+	bool wild = length > 0 && pattern[length - 1] == '*';
+	return wild ? strncmp(name, pattern, length - 1) == 0 : strcmp(name, pattern) == 0;
 }
 
-/* A pattern (LC_*) never brings in what steers the loader or an interpreter; the policy refuses those by name. */
-static bool steers_programs(const char *entry)
+static char *name_of(const char *entry)
 {
-	return strncmp(entry, "LD_", 3) == 0 || strncmp(entry, "GCONV_PATH=", 11) == 0;
+	return text_duplicate_bytes(entry, strcspn(entry, "="));
 }
 
+/* A pattern (LC_*) never brings in what makes programs load other code; the policy refuses those by name. */
 static void pass_caller_variables(struct list *list, const char *pattern)
 {
-	for (char **entry = environ; *entry; entry++)
-		if (strchr(*entry, '=') && passes(pattern, *entry) && !steers_programs(*entry))
+	for (char **entry = environ; *entry; entry++) {
+		auto_free char *name = name_of(*entry);
+		if (strchr(*entry, '=') && passes(pattern, name) && !environment_loads_code(name))
 			put(list, text_duplicate(*entry));
+	}
 }
 
-char **target_environment_new(const struct policy *policy, const struct policy_variables *variables, const char *workspace)
+static bool is_wanted(const struct policy *policy, const char *name)
+{
+	bool wanted = false;
+	for (size_t i = 0; i < policy->environment_count; i++) {
+		const struct environment_entry *entry = &policy->environment[i];
+		if (entry->value && strcmp(entry->name, name) == 0)
+			return false; /* the policy's own value is there */
+		wanted = wanted || (!entry->value && passes(entry->name, name));
+	}
+	return wanted;
+}
+
+/* Left out without a word, it would be missed for long. */
+static void note_left_out(const struct policy *policy, struct run_record *record)
+{
+	for (char **entry = environ; *entry; entry++) {
+		auto_free char *name = name_of(*entry);
+		if (environment_loads_code(name) && is_wanted(policy, name))
+			record_note(record, "the variable %.100s was not passed on: it makes programs load other code", name);
+	}
+}
+
+char **target_environment_new(const struct policy *policy, const struct policy_variables *variables, const char *workspace,
+			      struct run_record *record)
 {
 	struct list list = { 0 };
 	put_pair(&list, "PATH", "/usr/local/bin:/usr/bin:/bin");
@@ -77,6 +102,7 @@ char **target_environment_new(const struct policy *policy, const struct policy_v
 		if (value)
 			put_pair(&list, entry->name, value);
 	}
+	note_left_out(policy, record);
 	return list.items;
 }
 
