@@ -9,7 +9,7 @@
 #include <sys/shm.h>
 #include <sys/uio.h>
 
-enum { PAGE = 0x10000, LENGTH = 0x148000, SMALL = 4096, MARK = 'w' };
+enum { PAGE = 0x10000, LENGTH = 0x1e1000, SMALL = 4096, MARK = 'w' };
 
 static char *const page = (char *)PAGE;
 static char *const last = (char *)PAGE + LENGTH - 64; /* the end of the last slot, which is hardly ever in use */
