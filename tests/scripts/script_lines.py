@@ -12,7 +12,7 @@ import re
 import shutil
 import subprocess
 
-from harness import SCRATCH, Tap, fresh, native, run, verdict, write_policy
+from harness import BAILIFF, SCRATCH, Tap, fresh, native, run, verdict, write_policy
 
 FORBIDDEN = os.path.join(SCRATCH, "forbidden")
 
@@ -145,6 +145,30 @@ async def outer():
 	await asyncio.sleep(0)
 	await inner()
 asyncio.get_event_loop_policy().new_event_loop().run_until_complete(outer())
+"""
+
+# C code, twice, in the midst of the calls.
+MIXED = """
+import ctypes
+ORDER = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p)
+def sort(order):
+	ctypes.CDLL(None).qsort((ctypes.c_int * 2)(2, 1), 2, 4, order)
+def inner(left, right):
+	[open(F) for name in "x"]
+	return 0
+def made():
+	yield 1
+	sort(ORDER(inner))
+class Job:
+	def __init__(self):
+		for x in made():
+			pass
+def outer(left, right):
+	Job()
+	return 0
+def job():
+	sort(ORDER(outer))
+job()
 """
 
 BASH = {
@@ -369,6 +393,55 @@ def python_witness(tap, python, minor):
 	plain = [(file.encode("ascii", "backslashreplace").decode(), line, function) for file, line, function in seen]
 	tap.ok(f"python 3.{minor}: faulthandler sees the same {len(plain)} frames", plain == witnessed and len(plain) > 10,
 		*(f"{left} {right}" for left, right in zip(plain, witnessed)), len(plain), len(witnessed), stderr[-500:])
+	failure = whole_stack(folder, [python, "-X", "utf8", path])
+	places = [frame.get("native", -1) for frame in failure["script"]]
+	tap.ok(f"python 3.{minor}: each of them sits below the native frame that runs it", places == sorted(places) and
+		sorted(set(places)) == evaluations_of(failure["stack"]), places, evaluations_of(failure["stack"]), failure["stack_missing"])
+
+
+def whole_stack(folder, command, **settings):
+	"""The first failure. Where a busy machine kept the unwinder from its end, it is run again."""
+	for _ in range(20):
+		failure = blocked(folder, command, **settings)[0]
+		if "did not end within" not in (failure.get("stack_missing") or ""):
+			break
+	return failure
+
+
+def evaluations_of(stack):
+	"""Which native frames run frames of Python."""
+	return [at for at, frame in enumerate(stack)
+		if (frame["function"] or "").split(".")[0] == "_PyEval_EvalFrameDefault" and not frame.get("inlined")]
+
+
+def python_mixed(tap, python, minor):
+	"""Where Python frames sit among the native ones."""
+	title = f"python 3.{minor}: frames among native ones"
+	if native([python, "-c", "import ctypes"], SCRATCH)[0] != 0:
+		tap.skip(title, "this build has no ctypes")
+		return
+	folder = fresh("python")
+	path, _ = write_program(folder, "python", MIXED)
+	failure = whole_stack(folder, [python, path])
+	stack, script = failure.get("stack") or [], failure.get("script") or []
+	detail = [failure.get("stack_missing"), *(f"{at} {frame['function']} {frame['module']}" for at, frame in enumerate(stack)), *script]
+	places = [frame.get("native", -1) for frame in script]
+	evaluations = evaluations_of(stack)
+	if not tap.ok(f"{title}: each evaluation runs some", sorted(set(places)) == evaluations and places == sorted(places), places, *detail):
+		return
+	sorts = [at for at, frame in enumerate(stack) if (frame["function"] or "").startswith("qsort")]
+	around = [frame["function"].rsplit(".", 1)[-1] for frame in script if frame["function"]]
+	before = [sum(place < sort for place in places) for sort in sorts]
+	tap.equal(f"{title}: C code between those that it calls and those that call it",
+		[(around[count - 1], around[count]) for count in before], [("inner", "sort"), ("outer", "sort")], *detail)
+	words = native([BAILIFF, "explain", os.path.join(folder, "verdict.json")], folder)[1].decode()
+	told = re.findall(r"^ {13,15}\S*:\d+ in (\S+)|(qsort\w*)|^ +(_PyEval_EvalFrameDefault)", words[words.index("  stack "):], re.MULTILINE)
+	expected = []
+	for at, frame in enumerate(stack[:evaluations[-1] + 1] if evaluations else []):
+		expected += ["qsort"] if at in sorts else ["evaluation"] if at in evaluations else []
+		expected += [one["function"] for one in script if one["native"] == at and one["function"]]
+	names = [one or ("qsort" if sort else "evaluation") for one, sort, _ in told]
+	tap.equal(f"{title}: explain tells them in this order", names, expected, words)
 
 
 def shell_programs(tap, language, program, programs):
@@ -485,6 +558,7 @@ def main():
 		python_programs(tap, python, minor)
 		python_ways(tap, python, minor)
 		python_witness(tap, python, minor)
+		python_mixed(tap, python, minor)
 	if os.path.exists("/bin/bash"):
 		shell_programs(tap, "bash", "/bin/bash", BASH)
 		bash_calls(tap)

@@ -112,6 +112,8 @@ static const char *const hostile[] = {
 	"{\"first_failure\":{\"process\":{\"exe\":\"%s\",\"cwd\":\"%s\",\"argv\":[\"%s\"],\"ancestry\":[{\"exe\":\"%s\"}]}}}",
 	"{\"first_failure\":{\"suggestions\":[{\"pointer\":\"%s\",\"value\":\"%s\",\"opens\":\"%s\"}]}}",
 	"{\"notes\":[{\"text\":\"%s\"}],\"usage\":{\"left_running\":{\"total\":1,\"recorded\":[{\"comm\":\"%s\"}]}}}",
+	"{\"first_failure\":{\"stack\":[{\"function\":\"%s\",\"module\":\"a\"},{\"function\":\"%s\",\"module\":\"%s\"},{\"module\":\"a\"}],"
+	"\"script\":[{\"function\":\"%s\",\"file\":\"%s\",\"native\":0},{\"file\":\"%s\",\"native\":2}]}}",
 	"{\"violations\":{\"recorded\":[{\"rule\":\"%s\"},{\"path\":{\"resolved\":\"%s\"},\"operation\":{\"target\":\"%s\",\"syscall\":\"%s\"}}]}}",
 };
 
@@ -154,6 +156,63 @@ static void test_long(void)
 	text_free(&value);
 }
 
+/* ---- a script that native code called back into ---- */
+
+#define NATIVE(function, module) "{\"function\":\"" function "\",\"module\":\"" module "\"}"
+#define SCRIPT(function, line, native) "{\"function\":\"" function "\",\"file\":\"job.py\",\"line\":" #line ",\"native\":" #native "}"
+
+static void test_mixed(void)
+{
+	auto_free char *words = words_of("{\"first_failure\":{\"stack\":["
+		NATIVE("open", "/lib/libc.so.6") "," NATIVE("file_open", "/bin/python") "," NATIVE("evaluate", "/bin/python") ","
+		NATIVE("vector", "/bin/python") "," NATIVE("closure", "/lib/ffi.so") "," NATIVE("sort_inner", "/lib/libc.so.6") ","
+		NATIVE("sort_part", "/lib/libc.so.6") "," NATIVE("sort", "/lib/libc.so.6") "," NATIVE("evaluate", "/bin/python") ","
+		NATIVE("vector", "/bin/python") "," NATIVE("evaluate", "/bin/python") ","
+		NATIVE("run_file", "/bin/python") "],\"script\":["
+		SCRIPT("order", 4, 2) "," SCRIPT("job", 9, 8) "," SCRIPT("main", 12, 8) "," SCRIPT("start", 20, 10) "]}}", false);
+	tap_contains(words,
+		"  stack      open\n"
+		"             file_open\n"
+		"             evaluate\n"
+		"               job.py:4 in order\n"
+		"             vector\n"
+		"             closure\n"
+		"             sort, and 2 more of libc.so.6\n"
+		"             evaluate\n"
+		"               job.py:9 in job\n"
+		"               job.py:12 in main\n"
+		"             evaluate\n"
+		"               job.py:20 in start\n",
+		"frames of the script stand below those that run them");
+	tap_ok(!strstr(words, "run_file"), "what began the script is left out");
+}
+
+/* Frames that point nowhere, more of them than a verdict has, and nothing but the interpreter between those that run any. */
+static void test_unmixed(void)
+{
+	static const char *const scripts[] = {
+		SCRIPT("job", 4, 9), SCRIPT("job", 4, -1), SCRIPT("job", 4, 1e300), SCRIPT("job", 4, "1"), SCRIPT("job", 4, null),
+		SCRIPT("job", 4, 0) "," SCRIPT("job", 4, 2), "7,[],null",
+	};
+	for (size_t i = 0; i < sizeof(scripts) / sizeof(*scripts); i++) {
+		auto_free char *json = text_format("{\"first_failure\":{\"stack\":[" NATIVE("open", "a") "," NATIVE("b", "a") ","
+			NATIVE("c", "a") "],\"script\":[%s]}}", scripts[i]);
+		auto_free char *words = words_of(json, false);
+		tap_contains(words, "  stack      open\n             b\n             c\n", "the native stack alone: %s", scripts[i]);
+	}
+	struct text many = { 0 };
+	text_append(&many, "{\"first_failure\":{\"stack\":[0");
+	for (int i = 0; i < 1000; i++)
+		text_append(&many, "," NATIVE("f", "m"));
+	text_append(&many, "],\"script\":[" SCRIPT("job", 4, 1));
+	for (int i = 0; i < 1000; i++)
+		text_append(&many, "," SCRIPT("job", 4, 900));
+	text_append(&many, "]}}");
+	auto_free char *words = words_of(text_string(&many), false);
+	tap_ok(*words && lines_of(words) <= SCREEN_LINES, "more frames than there can be (%u lines)", lines_of(words));
+	text_free(&many);
+}
+
 int main(void)
 {
 	for (size_t i = 0; i < sizeof(samples) / sizeof(*samples); i++)
@@ -161,5 +220,7 @@ int main(void)
 	test_odd();
 	test_hostile();
 	test_long();
+	test_mixed();
+	test_unmixed();
 	return tap_done();
 }

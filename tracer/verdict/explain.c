@@ -15,6 +15,7 @@
 enum {
 	VALUE_BYTES = 240, /* what is shown of one string */
 	LIST_MOST = 4,
+	MIXED_MOST = 48,
 	ANCESTRY_MOST = 4,
 	LABEL_WIDTH = 11,
 };
@@ -266,6 +267,17 @@ static void nearest_lines(const struct page *page, const cJSON *failure)
 	}
 }
 
+static bool mixed_lines(const struct page *page, const cJSON *failure)
+{
+	struct text lines[MIXED_MOST] = { { 0 } };
+	int count = stacks_mixed_words(failure, lines, MIXED_MOST);
+	for (int i = 0; i < count; i++) {
+		field(page, i ? "" : "stack", text_string(&lines[i]));
+		text_free(&lines[i]);
+	}
+	return count > 0;
+}
+
 /* Where in the program: a few frames of its script with the text of the line, and of its native stack. */
 static void place_lines(const struct page *page, const cJSON *failure)
 {
@@ -276,6 +288,8 @@ static void place_lines(const struct page *page, const cJSON *failure)
 	for (size_t i = 0; i < sizeof(stacks) / sizeof(*stacks); i++) {
 		struct text line = { 0 };
 		int shown = 0;
+		if (stacks[i].words == stacks_native_words && mixed_lines(page, failure))
+			break;
 		for (; shown < LIST_MOST && stacks[i].words(failure, shown, &line); shown++) {
 			field(page, shown ? "" : stacks[i].label, text_string(&line));
 			text_free(&line);

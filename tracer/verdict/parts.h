@@ -19,6 +19,14 @@ bool stacks_append_place(struct text *text, const struct record_explanation *exp
 bool stacks_script_words(const cJSON *failure, int index, struct text *line);
 bool stacks_native_words(const cJSON *failure, int index, struct text *line);
 
+/* The frame itself in words; false where it is none. */
+bool stacks_script_frame_words(const cJSON *frame, struct text *line);
+bool stacks_native_frame_words(const cJSON *frame, struct text *line);
+
+/* Where other native code called back into the script: both stacks as one, from the innermost frame to the outermost of the
+ * script. Fills up to `most` lines, which the caller frees, and returns how many; else 0. */
+int stacks_mixed_words(const cJSON *failure, struct text *lines, int most);
+
 /* The key `envelope`: what someone else needs to run it again. */
 void envelope_add(cJSON *verdict, const struct run_record *record, const struct verdict_context *context);
 

@@ -142,6 +142,8 @@ struct record_script_frame {
 	uint32_t line;            /* 0 where it cannot be told */
 	char source[256];         /* the text of that line, "" where it is not to be shown */
 	bool own_code;            /* not of the interpreter's library: the line that counts is the innermost of these */
+	uint32_t evaluation;      /* which of the interpreter's native frames runs it: 1 the innermost, 2 the next; 0 untold */
+	uint32_t native;          /* one more than that frame's index in `stack`; 0 unknown */
 };
 
 struct record_stack_frame {

@@ -54,7 +54,7 @@ static void add_stack_frame(cJSON *array, const struct record_stack_frame *frame
 		json_add_bool(item, "of_parent", true);
 }
 
-static void add_script_frame(cJSON *array, const struct record_script_frame *frame)
+static void add_script_frame(cJSON *array, const struct record_script_frame *frame, uint32_t native_count)
 {
 	cJSON *item = json_append_object(array);
 	add_text(item, "language", frame->language, sizeof(frame->language));
@@ -63,6 +63,8 @@ static void add_script_frame(cJSON *array, const struct record_script_frame *fra
 	add_line(item, frame->line);
 	add_text(item, "source", frame->source, sizeof(frame->source));
 	json_add_bool(item, "own_code", frame->own_code);
+	if (frame->native > 0 && frame->native <= native_count)
+		json_add_number(item, "native", frame->native - 1);
 }
 
 void stacks_add(cJSON *object, const struct record_explanation *explanation)
@@ -72,7 +74,7 @@ void stacks_add(cJSON *object, const struct record_explanation *explanation)
 		add_stack_frame(stack, &explanation->stack[i]);
 	cJSON *script = json_add_array(object, "script");
 	for (uint32_t i = 0; explanation && i < script_count(explanation); i++)
-		add_script_frame(script, &explanation->script[i]);
+		add_script_frame(script, &explanation->script[i], stack_count(explanation));
 	if (!explanation)
 		return;
 	add_text(object, "stack_source", explanation->stack_source, sizeof(explanation->stack_source));
@@ -193,7 +195,11 @@ bool stacks_script_words(const cJSON *failure, int index, struct text *line)
 			break;
 		start++;
 	}
-	frame = cJSON_GetArrayItem(script, frame ? start + index : index);
+	return stacks_script_frame_words(cJSON_GetArrayItem(script, frame ? start + index : index), line);
+}
+
+bool stacks_script_frame_words(const cJSON *frame, struct text *line)
+{
 	if (!cJSON_IsObject(frame))
 		return false;
 	const char *function = json_string(frame, "function"), *source = json_string(frame, "source");
@@ -207,7 +213,11 @@ bool stacks_script_words(const cJSON *failure, int index, struct text *line)
 
 bool stacks_native_words(const cJSON *failure, int index, struct text *line)
 {
-	const cJSON *frame = cJSON_GetArrayItem(json_get(failure, "stack"), index);
+	return stacks_native_frame_words(cJSON_GetArrayItem(json_get(failure, "stack"), index), line);
+}
+
+bool stacks_native_frame_words(const cJSON *frame, struct text *line)
+{
 	if (!cJSON_IsObject(frame))
 		return false;
 	append_function(line, frame);

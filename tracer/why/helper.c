@@ -7,6 +7,7 @@
 #include "base/text.h"
 #include "verdict/verdict.h"
 #include "why/capture.h"
+#include "why/mixed.h"
 #include "why/unwind.h"
 
 #include <errno.h>
@@ -244,6 +245,7 @@ static void complete(struct record_explanation *explanation, unsigned deadline_m
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	say_why(explanation, incoming, ended, status, deadline_ms);
+	mixed_link(explanation);
 	free(incoming);
 }
 

@@ -14,6 +14,7 @@ struct python_layout {
 	uint32_t frame_previous, frame_code;
 	uint32_t frame_position;     /* to 3.10 f_lasti, an int; from 3.11 a pointer to the instruction */
 	uint32_t frame_owner;        /* from 3.12 */
+	uint32_t frame_entry;        /* 3.11 */
 	uint32_t code_filename, code_name, code_qualname, code_lines, code_first_line;
 	uint32_t code_instructions;  /* to 3.10 a pointer to a bytes object, from 3.11 the instructions themselves */
 	uint32_t object_type, object_size, bytes_data;

@@ -120,6 +120,7 @@ static const struct python_layout python_offsets[] = {
 		.frame_code = 32,
 		.frame_position = 56,
 		.frame_owner = 69,
+		.frame_entry = 68,
 		.code_filename = 112,
 		.code_name = 120,
 		.code_first_line = 72,

@@ -16,6 +16,9 @@ struct script_reader {
 	 * is either right or 0. Sets own_code; leaves `source` alone. */
 	size_t (*frames)(const struct why_process *process, struct record_script_frame *frames, size_t most, char *reason,
 			 size_t reason_bytes);
+
+	/* The native function that runs frames of a script, where each frame's `evaluation` is set; else NULL. */
+	const char *evaluator;
 };
 
 extern const struct script_reader script_python, script_bash, script_perl, script_php, script_node;

@@ -194,4 +194,4 @@ static size_t script_bash_frames(const struct why_process *process, struct recor
 	return filled;
 }
 
-const struct script_reader script_bash = {"bash", bash_probe, script_bash_frames};
+const struct script_reader script_bash = {"bash", bash_probe, script_bash_frames, NULL};

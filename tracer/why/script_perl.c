@@ -356,4 +356,4 @@ static size_t script_perl_frames(const struct why_process *process, struct recor
 	return walk.count;
 }
 
-const struct script_reader script_perl = {"perl", perl_probe, script_perl_frames};
+const struct script_reader script_perl = {"perl", perl_probe, script_perl_frames, NULL};

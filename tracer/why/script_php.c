@@ -298,4 +298,4 @@ static size_t script_php_frames(const struct why_process *process, struct record
 	return walk.count;
 }
 
-const struct script_reader script_php = {"php", php_probe, script_php_frames};
+const struct script_reader script_php = {"php", php_probe, script_php_frames, NULL};

@@ -17,7 +17,9 @@ enum {
 	THREAD_MAX = 8192,
 	FRAME_MAX = 8192,
 	THREAD_BYTES = 4096 + 8,
-	OWNER_GLUE = 3, /* FRAME_OWNED_BY_CSTACK in 3.12 and 3.13, _BY_INTERPRETER in 3.14: no code of the program's */
+	/* FRAME_OWNED_BY_CSTACK in 3.12 and 3.13, _BY_INTERPRETER in 3.14: no code of the program's, but where the evaluation of
+	 * frames began. */
+	OWNER_GLUE = 3,
 };
 
 static const char *const changing = "other threads changed the list of Python threads while it was read";
@@ -103,13 +105,14 @@ static const char *find_frame(const struct python *python, uint64_t *frame)
 struct frame_links {
 	uint64_t previous, code, position;
 	bool glue;
+	bool entry; /* what runs it runs none that is further out */
 };
 
 static bool read_links(const struct python *python, uint64_t frame, struct frame_links *links)
 {
 	const struct python_layout *layout = &python->layout;
 	uint32_t last = 0;
-	unsigned char owner = 0;
+	unsigned char owner = 0, entry = 0;
 	*links = (struct frame_links){0};
 	if (!why_read_u64(python->process, frame + layout->frame_previous, &links->previous) ||
 	    !why_read_u64(python->process, frame + layout->frame_code, &links->code))
@@ -117,11 +120,14 @@ static bool read_links(const struct python *python, uint64_t frame, struct frame
 	if (layout->minor < 11) {
 		bool read = why_read_u32(python->process, frame + layout->frame_position, &last);
 		links->position = last;
+		links->entry = true;
 		return read;
 	}
 	if (!why_read_u64(python->process, frame + layout->frame_position, &links->position) ||
-	    (layout->minor >= 12 && !why_read(python->process, frame + layout->frame_owner, &owner, 1)))
+	    (layout->minor >= 12 && !why_read(python->process, frame + layout->frame_owner, &owner, 1)) ||
+	    (layout->minor == 11 && !why_read(python->process, frame + layout->frame_entry, &entry, 1)))
 		return false;
+	links->entry = entry != 0 || owner == OWNER_GLUE;
 	/* From 3.14 the low bits of the reference say how it is counted. From 3.13 it may be None instead of code. */
 	if (layout->minor >= 14)
 		links->code &= ~UINT64_C(7);
@@ -132,8 +138,9 @@ static bool read_links(const struct python *python, uint64_t frame, struct frame
 
 static const char *walk_frames(const struct python *python, uint64_t frame, struct script_walk *walk)
 {
+	uint32_t evaluation = 1;
 	for (unsigned count = 0; frame; count++) {
-		struct record_script_frame described = {.language = "python"};
+		struct record_script_frame described = {.language = "python", .evaluation = evaluation};
 		struct frame_links links;
 		bool shim = false;
 		if (count == FRAME_MAX)
@@ -148,6 +155,7 @@ static const char *walk_frames(const struct python *python, uint64_t frame, stru
 		frame = links.previous;
 		if (!links.glue && !shim && script_walk_keep(walk, &described) && frame)
 			return "there are more Python frames than are kept";
+		evaluation += links.entry;
 	}
 	return NULL;
 }
@@ -169,4 +177,4 @@ static size_t script_python_frames(const struct why_process *process, struct rec
 	return walk.count;
 }
 
-const struct script_reader script_python = {"python", python_layout_probe, script_python_frames};
+const struct script_reader script_python = {"python", python_layout_probe, script_python_frames, "_PyEval_EvalFrameDefault"};

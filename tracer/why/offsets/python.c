@@ -67,6 +67,9 @@ static void row_frame(void)
 	ROW(frame_code, offsetof(_PyInterpreterFrame, f_code));
 	ROW(frame_position, offsetof(_PyInterpreterFrame, prev_instr));
 	ROW(frame_owner, offsetof(_PyInterpreterFrame, owner));
+#if PY_VERSION_HEX < 0x030C0000
+	ROW(frame_entry, offsetof(_PyInterpreterFrame, is_entry));
+#endif
 #else
 	ROW(thread_frame, offsetof(PyThreadState, frame));
 	ROW(frame_previous, offsetof(PyFrameObject, f_back));
