@@ -14,7 +14,7 @@
 enum { LOOK_NS = 50 * 1000, LOOKS_PER_SECOND = 1000 * 1000 * 1000 / LOOK_NS };
 
 struct sharers {
-	const struct stop *stop;
+	pid_t self, holder;
 	pid_t *tids;
 	size_t count;
 };
@@ -28,8 +28,7 @@ static bool shares_descriptors(pid_t tid, pid_t other)
 static void collect(struct task *task, void *data)
 {
 	struct sharers *sharers = data;
-	pid_t self = sharers->stop->task->tid;
-	if (task->tid != self && shares_descriptors(self, task->tid))
+	if (task->tid != sharers->self && shares_descriptors(sharers->holder, task->tid))
 		sharers->tids[sharers->count++] = task->tid;
 }
 
@@ -71,14 +70,14 @@ static void pause_briefly(void)
 }
 
 /* A thread that is being made right now is stopped before its first instruction, and stays so: nobody takes that stop. */
-int freeze_descriptors(struct stop *stop)
+int freeze_descriptors(struct stop *stop, pid_t holder)
 {
 	const struct supervisor *supervisor = stop->supervisor;
 	unsigned count = tasks_count(supervisor->tasks);
 	if (count < 2)
 		return 0;
 	auto_free pid_t *tids = memory_zeroed(count, sizeof(*tids));
-	struct sharers sharers = { .stop = stop, .tids = tids };
+	struct sharers sharers = { .self = stop->task->tid, .holder = holder, .tids = tids };
 	tasks_each(supervisor->tasks, collect, &sharers);
 	for (size_t i = 0; i < sharers.count; i++)
 		control_interrupt(tids[i]);

@@ -8,9 +8,9 @@
 
 #include "engine/supervisor.h"
 
-/* Stops every other thread that shares the stopped thread's descriptor table. Nothing has to be undone: their stops are
+/* Stops every other thread that shares the descriptor table of `holder`, the stopped thread or another one. Nothing has to be undone: their stops are
  * served after this one. 0; -EAGAIN where one of them did not stop within a second: then the call may not be made. */
-int freeze_descriptors(struct stop *stop);
+int freeze_descriptors(struct stop *stop, pid_t holder);
 
 /* After the call was let go on, with an exit stop to come: returns when it has taken its descriptor. */
 void freeze_until_taken(pid_t tid);

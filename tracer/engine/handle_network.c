@@ -115,7 +115,7 @@ static int is_allowed(struct stop *stop, struct endpoint *endpoint, struct decis
 	*allowed = is_allowed_by(stop, endpoint, endpoint->address.transport, decision);
 	if (!*allowed)
 		return 0;
-	int failed = freeze_descriptors(stop);
+	int failed = freeze_descriptors(stop, stop->task->tid);
 	socket_look(stop->task, endpoint->descriptor, &endpoint->facts);
 	endpoint->frozen = true;
 	*allowed = is_allowed_by(stop, endpoint, socket_transport(&endpoint->facts), decision);
@@ -507,7 +507,7 @@ static struct resume judge_unbound_listen(struct stop *stop, const struct socket
 static struct resume listen_in_place(struct stop *stop, struct socket_facts *facts)
 {
 	uint64_t inode = facts->inode;
-	int failed = freeze_descriptors(stop);
+	int failed = freeze_descriptors(stop, stop->task->tid);
 	socket_look(stop->task, stop_int(stop, stop->row->roles.fd), facts);
 	if (failed || facts->inode != inode)
 		return resume_answer(failed ? failed : -EBADF);

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "engine/evidence.h"
+#include "engine/freeze.h"
 #include "engine/held.h"
 #include "engine/pin.h"
 #include "tracee/memory.h"
@@ -177,9 +178,8 @@ static bool held_with_access(struct stop *stop, const struct resolved *link, int
 	return (!(access & ACCESS_READ) || reads) && (!(access & ACCESS_WRITE) || writes);
 }
 
-/* No way of handing in a descriptor takes one that gives no access, so that the thread opens the link itself. Whatever stands
- * behind the number by then, some process of the tree holds it already, with at least this much access. */
-static struct resume open_as_path(struct stop *stop, const struct resolved *link, const struct open_request *request)
+/* The thread opens the magic link itself. */
+static struct resume open_link(struct stop *stop, const struct resolved *link, const struct open_request *request)
 {
 	char name[64];
 	int length = snprintf(name, sizeof(name), "/proc/%d/fd/%d%s", link->holder, link->descriptor, link->trailing_slash ? "/" : "");
@@ -194,11 +194,34 @@ static struct resume open_as_path(struct stop *stop, const struct resolved *link
 	return pin_call(stop, SYS_openat2, args);
 }
 
+static bool is_fifo(int object)
+{
+	struct stat status;
+	return fstat(object, &status) == 0 && S_ISFIFO(status.st_mode);
+}
+
+/* A FIFO's other end may be waited for, which the supervisor cannot do in the thread's place: what the number means is held
+ * still instead, until the thread's own call has got past it. */
+static int take_object(struct stop *stop, const struct resolved *link, bool may_wait, bool *waits)
+{
+	int failed, object = held_take(link->holder, link->descriptor, 0);
+	*waits = object >= 0 && may_wait && is_fifo(object);
+	if (!*waits)
+		return object;
+	close(object);
+	if ((failed = freeze_descriptors(stop, link->holder)) != 0)
+		return failed;
+	object = held_take(link->holder, link->descriptor, 0);
+	*waits = object >= 0 && is_fifo(object);
+	return object;
+}
+
 static struct resume open_descriptor(struct stop *stop, struct subject *subject, const struct open_request *request, unsigned access)
 {
 	struct resume resume;
+	bool waits;
 	const struct resolved link = subject->resolved;
-	auto_fd int object = held_take(link.holder, link.descriptor, 0);
+	auto_fd int object = take_object(stop, &link, !(request->how.flags & (O_NONBLOCK | O_PATH)), &waits);
 	if (object < 0)
 		return object == -ESRCH ? resume_nothing() : resume_answer(object == -EBADF ? -ENOENT : object);
 	resolve_held(object, &subject->resolved);
@@ -207,7 +230,13 @@ static struct resume open_descriptor(struct stop *stop, struct subject *subject,
 		report_allowed(stop, &subject->operation, 0);
 	else if (!subject_allowed(stop, subject, access, &resume))
 		return resume;
-	return request->how.flags & O_PATH ? open_as_path(stop, &link, request) : open_held(stop, subject, object, request);
+	/* No way of handing in a descriptor takes one that gives no access. Whatever stands behind the number by then, some process
+	 * of the tree holds it already, with at least this much access. */
+	if (!waits && !(request->how.flags & O_PATH))
+		return open_held(stop, subject, object, request);
+	resume = open_link(stop, &link, request);
+	resume.frozen = waits;
+	return resume;
 }
 
 /* The current folder, or the one behind a directory descriptor, after it was removed: no name leads there any more. */
