@@ -517,6 +517,12 @@ def php_ways(tap, php):
 	library = f"{folder}/library.php"
 	tap.equal("php: evaluated text, an included file and their callers", [(frame["function"], frame["file"], frame["line"]) for frame in frames],
 		[(None, f"{library}(3) : eval()'d code", 3), ("inner", library, 3), ("outer", path, 3), (None, library, 7), (None, path, 6)])
+	path, _ = write_program(folder, "php", "class Kept {\n\tfunction __construct(public $depth) {}\n\tfunction __destruct() {\n\t\t"
+		"$this->depth ? job($this->depth - 1) : fopen($GLOBALS['F'], 'r');\n\t}\n}\nfunction job($depth) {\n\tif ($depth)\n"
+		"\t\tfails($depth);\n\telse\n\t\tfails($depth);\n}\nfunction fails($depth) {\n\t$kept = new Kept($depth);\n\tintdiv(1, 0);\n}\njob(1);")
+	frames = blocked(folder, [php, path])[0].get("script") or []
+	tap.equal("php: while exceptions are on their way, the innermost place that threw", [(frame["function"], frame["line"]) for frame in frames],
+		[("Kept::__destruct", 5), ("job", 12), ("Kept::__destruct", 5), ("job", None), (None, 18)])
 	os.makedirs(f"{folder}/vendor/other")
 	with open(f"{folder}/vendor/other/library.php", "w", encoding="utf-8") as file:
 		file.write("<?php\nfunction read($name, $depth) {\n\t$depth ? read($name, $depth - 1) : fopen($name, 'r');\n}\n")

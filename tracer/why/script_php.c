@@ -21,6 +21,7 @@ struct php {
 	const struct php_layout *layout;
 	uint64_t globals;
 	uint64_t generator_class;
+	bool thrown; /* the one place that is kept of an exception has been told */
 };
 
 struct php_frame {
@@ -188,12 +189,16 @@ static bool read_name(const struct php *php, const struct php_function *function
 }
 
 /* False where the frame is at none of its function's codes. While an exception is on its way, a code that belongs to no
- * function stands for the one that threw; only one such place is kept, so that a frame further out may have no line. */
-static bool find_line(const struct php *php, const struct php_function *function, uint64_t code, uint32_t *line)
+ * function stands for the one that threw. Only the last such place is kept: it is that of the innermost frame that threw,
+ * and one further out, whose cleaning up led there, has no line. */
+static bool find_line(struct php *php, const struct php_function *function, uint64_t code, uint32_t *line)
 {
 	const struct php_layout *layout = php->layout;
 	bool thrown = code - (php->globals + layout->exception_codes) < layout->exception_codes_bytes;
 	*line = 0;
+	if (thrown && php->thrown)
+		return true;
+	php->thrown |= thrown;
 	if (thrown && !why_read_u64(php->process, php->globals + layout->before_exception, &code))
 		return false;
 	uint64_t distance = code - function->codes;
@@ -212,7 +217,7 @@ static bool is_own(const char *file)
 	return strstr(file, "/vendor/") == NULL;
 }
 
-static const char *add_frame(const struct php *php, const struct php_frame *frame, struct script_walk *walk)
+static const char *add_frame(struct php *php, const struct php_frame *frame, struct script_walk *walk)
 {
 	struct record_script_frame described = {.language = "php"};
 	char file[sizeof(described.file.bytes) + 1];
@@ -235,7 +240,7 @@ static const char *add_frame(const struct php *php, const struct php_frame *fram
 
 /* Generators that wait in `yield from` for the one that runs: a frame without function stands for them and names the
  * outermost, each of which knows the one that it waits for. The last of that chain is the one that runs. */
-static const char *add_waiting(const struct php *php, const struct php_frame *frame, struct script_walk *walk)
+static const char *add_waiting(struct php *php, const struct php_frame *frame, struct script_walk *walk)
 {
 	const struct php_layout *layout = php->layout;
 	uint64_t class, generator = frame->object, inner, waiting[DELEGATION_MAX];
@@ -263,7 +268,7 @@ static const char *add_waiting(const struct php *php, const struct php_frame *fr
 	return NULL;
 }
 
-static const char *walk_frames(const struct php *php, struct script_walk *walk)
+static const char *walk_frames(struct php *php, struct script_walk *walk)
 {
 	struct php_frame frame;
 	uint64_t at;
