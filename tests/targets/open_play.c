@@ -506,6 +506,9 @@ static void play_how(void)
 	int folder = open("folder", O_PATH);
 	show("openat2 below a descriptor", open_how(folder, "inner", O_RDONLY, 0, RESOLVE_BENEATH));
 	show("openat2 below a descriptor, up", open_how(folder, "../file", O_RDONLY, 0, RESOLVE_BENEATH));
+	show("openat2, an absolute name beside nothing", open_how(999, "/", O_RDONLY, 0, RESOLVE_NO_SYMLINKS));
+	show("openat2, an absolute name below nothing", open_how(999, "/", O_RDONLY, 0, RESOLVE_BENEATH));
+	show("in root of nothing", open_how(999, "/", O_RDONLY, 0, RESOLVE_IN_ROOT));
 	show("openat2 below nothing", open_how(999, "inner", O_RDONLY, 0, RESOLVE_BENEATH));
 }
 

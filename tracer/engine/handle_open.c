@@ -315,9 +315,11 @@ static bool restricted(struct stop *stop, struct subject *subject, const struct 
 	 * themselves where openat2 is not there. */
 	if (how->resolve & RESOLVE_IN_ROOT && stop->supervisor->names_matter)
 		return false;
-	auto_fd int base = held_take(stop->task->tid, stop_int(stop, stop->row->roles.dirfd), O_DIRECTORY);
+	/* An absolute name has no use for the descriptor, unless that is its root. */
+	bool absolute = subject->given[0] == '/' && !(how->resolve & RESOLVE_IN_ROOT);
+	auto_fd int base = absolute ? AT_FDCWD : held_take(stop->task->tid, stop_int(stop, stop->row->roles.dirfd), O_DIRECTORY);
 	*resume = resume_answer(base);
-	if (base < 0)
+	if (base < 0 && !absolute)
 		return false;
 	auto_fd int fd = (int)syscall(SYS_openat2, base, subject->given, &look, sizeof(look));
 	bool missing = fd < 0 && errno == ENOENT && subject->resolved.error == ENOENT && !(how->resolve & RESOLVE_IN_ROOT);
