@@ -266,8 +266,8 @@ def explained():
 	run(folder, ["/usr/bin/python3", "job.py"], "python", ["--show-source", "--read", "job.py", "--deny", "/etc/shadow"])
 	words = subprocess.run([BAILIFF, "explain", os.path.join(folder, "verdict.json")], capture_output=True, text=True, check=False).stdout
 	shown = words.splitlines()[-4:]
-	tap.equal("explain: the code beside its result", shown, ["      1  import sys", "      2  def read(name):",
-		"  >   3      return open(name)", "  >   4  read('/etc/shadow' if len(sys.argv) else '')"], words)
+	tap.equal("explain: the code beside its result", shown, ["  1      import sys", "  2      def read(name):",
+		"  3    >     return open(name)", "  4    > read('/etc/shadow' if len(sys.argv) else '')"], words)
 	tap.ok("explain: whose code it is", f"The text of the program ({len(text)} bytes, sha256 {hashlib.sha256(text.encode()).hexdigest()}):" in words, words)
 
 

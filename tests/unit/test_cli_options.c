@@ -95,6 +95,8 @@ static void test_refusals(void)
 	REFUSED("--get: the name in the workspace is empty", "--get", ":a", "true");
 	REFUSED("--get: the path outside the workspace is empty", "--get", "a:", "true");
 	REFUSED("--get: a is named twice", "--get", "a:b", "--get", "a:c", "true");
+	REFUSED("--replay: the command is that of the verdict; it takes none", "--replay", "v.json", "true");
+	REFUSED("--allow-changes goes with --replay", "--allow-changes", "true");
 	REFUSED("--stdin: /nonexistent/x: No such file or directory", "--stdin", "/nonexistent/x", "true");
 }
 
@@ -102,7 +104,7 @@ static void test_refusals(void)
 static void test_unavailable(void)
 {
 	static const char *const names[] = {
-		"replay", "progress", "engine",
+		"progress", "engine",
 	};
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		char *option = text_format("--%s", names[i]), *glued = text_format("--%s=1", names[i]);

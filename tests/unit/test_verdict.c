@@ -372,6 +372,7 @@ static void files(struct run *run)
 	static const int descriptors[] = { 3, 9 };
 	static const struct verdict_settings settings = { .start = "/home/ann", .home = "/home/\xff", .workspace = true,
 							  .descriptors = descriptors, .descriptor_count = 2 };
+	static const struct verdict_replay replay = { .status = "completed", .differences = 2 };
 	ended(run, 0, 0);
 	add_file(&run->record->programs, "/usr/bin/python3.11", a, "");
 	strcpy(run->record->programs.items[0].build_id, "0123");
@@ -387,6 +388,7 @@ static void files(struct run *run)
 	run->context.copy_count = 1;
 	run->context.source = &source;
 	run->context.settings = &settings;
+	run->context.replay = &replay;
 }
 
 static const struct {

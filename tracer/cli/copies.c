@@ -63,6 +63,11 @@ int copies_add_put(struct copy_wishes *wishes, const struct option_use *use, str
 	return add_wish(wishes, use->row->name, wish, error);
 }
 
+int copies_add_named_put(struct copy_wishes *wishes, char *inside, char *source, struct error *error)
+{
+	return add_wish(wishes, "put", (struct copy_wish){ .inside = inside, .outside = source, .owned = source }, error);
+}
+
 int copies_add_get(struct copy_wishes *wishes, const struct option_use *use, struct error *error)
 {
 	const char *colon = strchr(use->value, ':');

@@ -20,6 +20,8 @@ struct copy_wishes {
  * settled when options are read. 0 or -errno. */
 int copies_add_put(struct copy_wishes *wishes, const struct option_use *use, struct error *error);
 int copies_add_get(struct copy_wishes *wishes, const struct option_use *use, struct error *error);
+/* One to copy in, with both names told apart already; takes `inside` and `source` over, also on failure. */
+int copies_add_named_put(struct copy_wishes *wishes, char *inside, char *source, struct error *error);
 void copy_wishes_free(struct copy_wishes *wishes);
 
 /* The files of one run. */

@@ -4,6 +4,7 @@
 #include "cli/caller.h"
 #include "cli/commands.h"
 #include "cli/run_options.h"
+#include "cli/run_replay.h"
 #include "cli/run_source.h"
 #include "cli/target_environment.h"
 #include "cli/user.h"
@@ -39,6 +40,8 @@ struct session {
 	struct verdict_output output;
 	int events_fd;
 	char **environment;
+	struct replay replay;            /* --replay: what it repeats; else empty */
+	char *here;                      /* bailiff's own working directory; owned */
 	struct run_source source;        /* text of the program */
 	struct run_record *record;
 	struct run_capture capture;
@@ -74,7 +77,8 @@ static char *folder_of(const char *path)
 static int set_working_directory(struct session *session, struct error *error)
 {
 	const char *wanted = session->options.cwd ? session->options.cwd : ".";
-	session->start = realpath(".", NULL);
+	session->here = realpath(".", NULL);
+	session->start = session->options.replay ? text_duplicate(replay_start(&session->replay)) : realpath(".", NULL);
 	session->variables.start = session->start;
 	session->cwd = realpath(wanted, NULL);
 	session->run_cwd = session->cwd;
@@ -84,7 +88,8 @@ static int set_working_directory(struct session *session, struct error *error)
 
 static void set_variables(struct session *session)
 {
-	session->home = caller_home();
+	const char *home = session->options.replay ? replay_home(&session->replay) : NULL;
+	session->home = home ? text_duplicate(home) : session->options.replay ? NULL : caller_home();
 	session->variables.home = session->home;
 	session->script = session->options.script ? realpath(session->options.script, NULL) : find_script(session);
 	session->script_dir = session->script ? folder_of(session->script) : NULL;
@@ -122,7 +127,7 @@ static int make_workspace(struct session *session, struct error *error)
 		return 0;
 	session->run_cwd = session->folder;
 	auto_fd int folder = workspace_open(&session->workspace);
-	return copies_prepare(&session->copies, &options->put, &options->get, session->start, folder, error);
+	return copies_prepare(&session->copies, &options->put, &options->get, session->here, folder, error);
 }
 
 /* A FIFO needs a reader, which is given a while to come: signals are blocked by now, so that nobody could end a wait. */
@@ -269,6 +274,8 @@ static cJSON *build_verdict(const struct session *session)
 	context.source = session->source.found ? &source : NULL;
 	const struct verdict_settings settings = describe_settings(session);
 	context.settings = &settings;
+	const struct verdict_replay replay = replay_describe(&session->replay);
+	context.replay = session->options.replay ? &replay : NULL;
 	return verdict_build(session->record, &context);
 }
 
@@ -288,10 +295,12 @@ static int write_verdict(struct session *session, int status)
 	struct error error;
 	cJSON *verdict = build_verdict(session);
 	auto_free char *text = verdict_text(session, verdict);
-	cJSON_Delete(verdict);
 	bool own_stream = !session->options.verdict && !session->options.capture;
-	if (own_stream && session->capture.error_mid_line)
+	if ((own_stream || session->options.replay) && session->capture.error_mid_line)
 		fputc('\n', stderr);
+	if (session->options.replay)
+		replay_tell_result(&session->replay, verdict);
+	cJSON_Delete(verdict);
 	if (verdict_output_write(&session->output, text, strlen(text), &error) == 0)
 		return status;
 	/* The verdict is not lost: it goes to standard error, and the status says that something failed. */
@@ -336,7 +345,9 @@ static void release(struct session *session)
 	free(session->script);
 	free(session->script_dir);
 	free(session->folder);
+	free(session->here);
 	run_source_free(&session->source);
+	replay_free(&session->replay);
 	run_options_free(&session->options);
 }
 
@@ -351,10 +362,28 @@ static void die_of(int number)
 	sigprocmask(SIG_UNBLOCK, &only, NULL);
 }
 
+/* What is compared is what the run will get: the policy that is loaded, the files that are copied. */
+static int check_replay(struct session *session, struct error *error)
+{
+	struct host_report report;
+	if (!session->options.replay)
+		return 0;
+	host_describe(&report);
+	const struct replay_now now = {
+		.options = &session->options,
+		.policy = session->policy,
+		.copies = &session->copies,
+		.source = &session->source,
+		.environment = session->environment,
+		.kernel = report.kernel,
+	};
+	return replay_check(&session->replay, &now, error);
+}
+
 static int run_session(struct session *session)
 {
 	struct error error;
-	if (prepare(session, &error) < 0)
+	if (prepare(session, &error) < 0 || check_replay(session, &error) < 0)
 		return command_failed(&error);
 	struct run_plan plan = {
 		.signals = &session->signals,
@@ -390,6 +419,11 @@ int command_run(int argc, char **argv)
 		return command_failed(&error);
 	if (session.options.user && user_become(session.options.user, &error) < 0) {
 		run_options_free(&session.options);
+		return command_failed(&error);
+	}
+	if (session.options.replay && replay_read(&session.replay, &session.options, &error) < 0) {
+		run_options_free(&session.options);
+		replay_free(&session.replay);
 		return command_failed(&error);
 	}
 	engine_block_signals(&session.signals);

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-enum text_option { TEXT_POLICY, TEXT_VERDICT, TEXT_EVENTS, TEXT_CWD, TEXT_STDIN, TEXT_SCRIPT, TEXT_USER };
-enum flag_option { FLAG_JSON, FLAG_CAPTURE, FLAG_WORKSPACE, FLAG_KEEP_WORKSPACE, FLAG_SHOW_SOURCE };
+enum text_option { TEXT_POLICY, TEXT_VERDICT, TEXT_EVENTS, TEXT_CWD, TEXT_STDIN, TEXT_SCRIPT, TEXT_USER, TEXT_REPLAY };
+enum flag_option { FLAG_JSON, FLAG_CAPTURE, FLAG_WORKSPACE, FLAG_KEEP_WORKSPACE, FLAG_SHOW_SOURCE, FLAG_ALLOW_CHANGES };
 
 static int apply_text(void *settings, const struct option_use *use, struct error *error)
 {
@@ -19,7 +19,7 @@ static int apply_text(void *settings, const struct option_use *use, struct error
 	const char **const targets[] = {
 		[TEXT_POLICY] = &options->policy, [TEXT_VERDICT] = &options->verdict,  [TEXT_EVENTS] = &options->events,
 		[TEXT_CWD] = &options->cwd,       [TEXT_STDIN] = &options->stdin_file, [TEXT_SCRIPT] = &options->script,
-		[TEXT_USER] = &options->user,
+		[TEXT_USER] = &options->user,     [TEXT_REPLAY] = &options->replay,
 	};
 	(void)error;
 	*targets[use->row->id] = use->value;
@@ -32,6 +32,7 @@ static int apply_flag(void *settings, const struct option_use *use, struct error
 	bool *const targets[] = {
 		[FLAG_JSON] = &options->json, [FLAG_CAPTURE] = &options->capture, [FLAG_WORKSPACE] = &options->workspace,
 		[FLAG_KEEP_WORKSPACE] = &options->keep_workspace, [FLAG_SHOW_SOURCE] = &options->show_source,
+		[FLAG_ALLOW_CHANGES] = &options->allow_changes,
 	};
 	(void)error;
 	*targets[use->row->id] = true;
@@ -212,14 +213,17 @@ static const struct option_row rows[] = {
 	{ "user", 0, "NAME|UID", "as root: become that user before anything is opened or run", apply_text, TEXT_USER },
 	{ "landlock", 0, "auto|require|off", "a second line behind the decisions, where the kernel has it [auto]",
 	  apply_landlock, 0 },
+	{ "replay", 0, "VERDICT", "run again what a verdict tells of, under its policy, and compare", apply_text, TEXT_REPLAY },
+	{ "allow-changes", 0, NULL, "with --replay: also where a program or an input is not the same", apply_flag,
+	  FLAG_ALLOW_CHANGES },
 	/* Refused by name: an option that is accepted and does nothing would promise what is not kept. */
-	{ "replay", 0, "FILE", NULL, NULL, 0 },
 	{ "progress", 0, NULL, NULL, NULL, 0 },
 	{ "engine", 0, "NAME", NULL, NULL, 0 },
 	{ 0 },
 };
 
-static const char *const synopsis[] = { "run [-p POLICY] [OPTION]... [--] COMMAND [ARG]...", NULL };
+static const char *const synopsis[] = { "run [-p POLICY] [OPTION]... [--] COMMAND [ARG]...",
+					"run --replay VERDICT [OPTION]...", NULL };
 
 const struct command run_command = {
 	.name = "run",
@@ -230,18 +234,29 @@ const struct command run_command = {
 	.run = command_run,
 };
 
+static int check_words(const struct run_options *options, const struct operands *operands, struct error *error)
+{
+	if (options->replay && operands->count > 0)
+		return error_set(error, EINVAL, "--replay: the command is that of the verdict; it takes none");
+	if (options->replay)
+		return 0;
+	if (options->allow_changes)
+		return error_set(error, EINVAL, "--allow-changes goes with --replay");
+	if (operands->count == 0)
+		return error_set(error, EINVAL, "no command to run; see \"bailiff help run\"");
+	return *operands->items[0] ? 0 : error_set(error, EINVAL, "the command to run is empty");
+}
+
 int run_options_parse(int argc, char **argv, struct run_options *options, struct error *error)
 {
 	*options = (struct run_options){ 0 };
 	struct operands operands;
 	int result = options_parse(&run_command, argc, argv, options, &operands, error);
-	if (result == 0 && operands.count == 0)
-		result = error_set(error, EINVAL, "no command to run; see \"bailiff help run\"");
-	if (result == 0 && argv[operands.first][0] == '\0')
-		result = error_set(error, EINVAL, "the command to run is empty");
 	if (result == 0)
+		result = check_words(options, &operands, error);
+	if (result == 0 && !options->replay)
 		options->command = &argv[operands.first];
-	else
+	if (result != 0)
 		run_options_free(options);
 	operands_free(&operands);
 	return result;

@@ -27,9 +27,11 @@ struct run_options {
 	enum landlock_mode landlock;
 	bool workspace;         /* the private folder is also the cwd of the run; --put and --get imply it */
 	bool keep_workspace;
+	const char *replay;     /* --replay VERDICT: what is run again; NULL: nothing, and there is a command */
+	bool allow_changes;     /* with it: also where a file differs */
 	bool show_source;       /* the text of the program is part of the verdict */
 	struct copy_wishes put, get;
-	char *const *command;   /* NULL-terminated, at least one word; borrowed from argv */
+	char *const *command;   /* NULL-terminated, at least one word; borrowed from argv. NULL with `replay` */
 };
 
 /* argc and argv as main has them. 0, or -errno with an error that is ready for "bailiff: TEXT". */

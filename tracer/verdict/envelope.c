@@ -2,7 +2,7 @@
 #include "verdict/parts.h"
 
 #include "base/cleanup.h"
-#include "base/units.h"
+#include "policy/limits.h"
 
 #include <string.h>
 
@@ -36,25 +36,14 @@ static void add_environment(cJSON *envelope, const struct verdict_context *conte
 	}
 }
 
-/* As an option takes it. */
-static void limit_text(const struct limit_row *row, uint64_t value, char text[static UNITS_TEXT])
-{
-	if (row->unit == UNIT_DURATION_MS)
-		units_format_duration(text, value);
-	else if (row->unit == UNIT_COUNT)
-		units_format_count(text, value);
-	else
-		units_format_size(text, value);
-}
-
-static void add_limit(cJSON *limits, const struct limit_row *row, uint64_t value)
+static void add_limit(cJSON *limits, enum limit_id id, uint64_t value)
 {
 	char text[UNITS_TEXT];
-	limit_text(row, value, text);
-	if (row->unit == UNIT_COUNT && value != UNITS_NONE)
-		json_add_number(limits, row->key, (int64_t)value);
+	limit_format(id, value, text);
+	if (limit_rows[id].unit == UNIT_COUNT && value != UNITS_NONE)
+		json_add_number(limits, limit_rows[id].key, (int64_t)value);
 	else
-		json_add_string(limits, row->key, text);
+		json_add_string(limits, limit_rows[id].key, text);
 }
 
 static void add_limits(cJSON *envelope, const struct policy *policy)
@@ -62,7 +51,7 @@ static void add_limits(cJSON *envelope, const struct policy *policy)
 	cJSON *limits = json_add_object(envelope, "limits");
 	for (int i = 0; policy && i < LIMIT_COUNT; i++)
 		if (limit_rows[i].enforced && policy->limits[i].set)
-			add_limit(limits, &limit_rows[i], policy->limits[i].value);
+			add_limit(limits, (enum limit_id)i, policy->limits[i].value);
 }
 
 static void add_policy_files(cJSON *envelope, const struct policy *policy)
@@ -102,7 +91,7 @@ static void add_limit_overrides(cJSON *array, const struct policy *policy)
 			continue;
 		char text[UNITS_TEXT];
 		auto_free char *pointer = text_format("/limits/%s", limit_rows[i].key);
-		limit_text(&limit_rows[i], limit->value, text);
+		limit_format((enum limit_id)i, limit->value, text);
 		add_override(array, pointer, text);
 	}
 }
@@ -160,6 +149,26 @@ static void add_host(cJSON *envelope, const struct verdict_host *found)
 	json_add_number(engine, "landlock", found->landlock_used);
 }
 
+static bool is_same_word(const char *left, const char *right)
+{
+	return left && right ? strcmp(left, right) == 0 : left == right;
+}
+
+/* The status and the rule of this run stand in the verdict already. */
+static void add_replay(cJSON *envelope, const cJSON *verdict, const struct verdict_replay *replay)
+{
+	const char *status = json_string(verdict, "status"), *rule = json_string(verdict, "rule");
+	if (!replay) {
+		json_add_null(envelope, "replay");
+		return;
+	}
+	cJSON *object = json_add_object(envelope, "replay");
+	json_add_string(object, "status", replay->status);
+	json_add_string(object, "rule", replay->rule);
+	json_add_bool(object, "same", is_same_word(status, replay->status) && is_same_word(rule, replay->rule));
+	json_add_number(object, "differences", replay->differences);
+}
+
 void envelope_add(cJSON *verdict, const struct run_record *record, const struct verdict_context *context)
 {
 	static const struct verdict_host unknown;
@@ -174,5 +183,6 @@ void envelope_add(cJSON *verdict, const struct run_record *record, const struct 
 	add_overrides(envelope, context->policy);
 	add_settings(envelope, context->settings);
 	envelope_add_files(envelope, record, context);
+	add_replay(envelope, verdict, context->replay);
 	add_host(envelope, context->host ? context->host : &unknown);
 }

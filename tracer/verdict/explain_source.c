@@ -30,9 +30,11 @@ static bool is_on_stack(const cJSON *script, const char *path, int64_t line)
 	return false;
 }
 
-static void append_line(struct text *out, const char *line, size_t length)
+static void append_line(struct text *out, int64_t number, bool marked, const char *line, size_t length)
 {
 	size_t shown = 0;
+	text_printf(out, "  %-4" PRId64, number);
+	text_append(out, length == 0 ? "" : marked ? " > " : "   ");
 	while (shown < length && shown < LINE_MOST_BYTES) {
 		size_t step = utf8_sequence_length(line + shown, length - shown);
 		step = step ? step : 1;
@@ -75,8 +77,7 @@ void explain_source(const cJSON *verdict, struct text *out)
 			text_append(out, "  ...\n");
 			return;
 		}
-		text_printf(out, "  %s%4" PRId64 "  ", is_on_stack(script, path, line) ? ">" : " ", line);
-		append_line(out, text, length);
+		append_line(out, line, is_on_stack(script, path, line), text, length);
 		text += length + (text[length] == '\n');
 	}
 }

@@ -57,6 +57,12 @@ struct verdict_settings {
 	size_t descriptor_count;
 };
 
+/* The verdict that this run repeats. */
+struct verdict_replay {
+	const char *status, *rule; /* as it has them; NULL for null */
+	unsigned differences;      /* files and names that are not what they were */
+};
+
 /* All borrowed. */
 struct verdict_context {
 	const struct policy *policy; /* NULL when a run never got that far */
@@ -72,6 +78,7 @@ struct verdict_context {
 	size_t copy_count;
 	const struct verdict_source *source;     /* NULL: the run had none */
 	const struct verdict_settings *settings; /* NULL: not known */
+	const struct verdict_replay *replay;     /* NULL: it repeats none */
 };
 
 /* Owned by the caller (cJSON_Delete). Every key of the contract is there; every string is valid UTF-8. */
