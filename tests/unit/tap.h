@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct tap_state {
@@ -108,6 +109,13 @@ __attribute__((format(printf, 3, 4))) static inline bool tap_contains(const char
 	}
 	fflush(stdout);
 	return found;
+}
+
+/* Valgrind is slow, starts itself in place of a copy of the program, and delivers signals itself. */
+static inline bool tap_in_valgrind(void)
+{
+	const char *preload = getenv("LD_PRELOAD");
+	return preload && strstr(preload, "vgpreload");
 }
 
 static inline int tap_done(void)

@@ -4,7 +4,6 @@
 #include "why/signal_frame.h"
 
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 #include <ucontext.h>
 
@@ -25,13 +24,6 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	uint64_t offset = handler_stack_pointer - (uint64_t)(uintptr_t)alternate;
 	if (offset < sizeof(alternate))
 		found = signal_frame_find(alternate + offset, (uint32_t)(sizeof(alternate) - offset), handler_stack_pointer, &said, &end);
-}
-
-/* Valgrind delivers signals itself, with a frame of its own making. */
-static bool in_valgrind(void)
-{
-	const char *preload = getenv("LD_PRELOAD");
-	return preload && strstr(preload, "vgpreload");
 }
 
 static void test_the_kernels_own(void)
@@ -89,7 +81,7 @@ static void test_what_only_looks_like_one(void)
 
 int main(void)
 {
-	if (!in_valgrind())
+	if (!tap_in_valgrind()) /* it makes a frame of its own */
 		test_the_kernels_own();
 	test_what_only_looks_like_one();
 	return tap_done();

@@ -28,6 +28,7 @@
 
 enum {
 	MUTATION_COUNT = 1500,
+	CORRUPTION_COUNT = 300,
 	DEADLINE_MS = 2000,   /* ten times what a run allows: the host may have other things to do */
 	PATIENT_MS = 20000,   /* where the answer matters and not the time */
 	GRACE_MS = 3000,      /* to start, kill and reap on a busy host */
@@ -41,13 +42,6 @@ static uint64_t next_random(uint64_t *state)
 	*state ^= *state >> 7;
 	*state ^= *state << 17;
 	return *state;
-}
-
-/* Valgrind starts itself in place of this program's copy: there the work is done in this process instead. */
-static bool in_valgrind(void)
-{
-	const char *preload = getenv("LD_PRELOAD");
-	return preload && strstr(preload, "vgpreload");
 }
 
 /* ---- a helper that misbehaves ---- */
@@ -227,7 +221,7 @@ static void end_child(pid_t child)
 
 static bool snapshot_of(int depth, struct record_snapshot *snapshot)
 {
-	if (in_valgrind())
+	if (tap_in_valgrind())
 		return tap_ok(middle(depth, snapshot) > depth, "a thread copies itself");
 	pid_t child = stopped_child(depth);
 	bool taken = child > 0 && capture_snapshot(child, snapshot) == 0;
@@ -267,7 +261,7 @@ static uint64_t unwind(struct record_explanation *explanation, unsigned deadline
 	explanation->snapshot_count = 1;
 	explanation->stack_count = 0;
 	explanation->stack_missing[0] = '\0';
-	if (!in_valgrind())
+	if (!tap_in_valgrind())
 		return complete_in_ms(explanation, deadline_ms);
 	unwind_here(explanation);
 	return 0;
@@ -282,11 +276,11 @@ static void test_names_and_lines(struct record_explanation *explanation)
 	if (!tap_ok(frame, "the function that stopped is named"))
 		return;
 	tap_contains(frame->file, "test_why_unwind.c", "with its file");
-	tap_number(frame->line, STOP_LINE + (in_valgrind() ? 2 : 0), "and its line");
+	tap_number(frame->line, STOP_LINE + (tap_in_valgrind() ? 2 : 0), "and its line");
 	tap_ok(frame->offset > 0 && frame->offset < 4096, "and how far into it");
 	tap_ok(frame_named(explanation, "middle", 3) && !frame_named(explanation, "middle", 4), "each call of a recursion has its frame");
 	tap_ok(frame_named(explanation, "main", 0), "main is there");
-	if (!in_valgrind())
+	if (!tap_in_valgrind())
 		tap_contains(frame->module, "test_why_unwind", "the module is named");
 }
 
@@ -296,8 +290,22 @@ static void test_deep(struct record_explanation *explanation)
 		return;
 	unwind(explanation, PATIENT_MS);
 	tap_number(explanation->stack_count, RECORD_STACK_FRAME_MAX, "of 20,000 frames the innermost are kept");
-	if (!in_valgrind())
+	if (!tap_in_valgrind())
 		tap_contains(explanation->stack_missing, "innermost 128", "which is said");
+}
+
+static bool is_sane(const struct record_explanation *explanation)
+{
+	if (explanation->stack_count > RECORD_STACK_FRAME_MAX)
+		return false;
+	for (uint32_t i = 0; i < explanation->stack_count; i++) {
+		const struct record_stack_frame *frame = &explanation->stack[i];
+		if (strnlen(frame->function, sizeof(frame->function)) == sizeof(frame->function) ||
+		    strnlen(frame->file, sizeof(frame->file)) == sizeof(frame->file) ||
+		    strspn(frame->build_id, "0123456789abcdef") != strlen(frame->build_id))
+			return false;
+	}
+	return true;
 }
 
 /* ---- snapshots that lie ---- */
@@ -339,7 +347,7 @@ static void test_lying_snapshots(struct record_explanation *explanation)
 	unwind(explanation, PATIENT_MS);
 	tap_ok(explanation->stack_count <= RECORD_STACK_FRAME_MAX, "a stack of noise ends");
 
-	if (!in_valgrind()) {
+	if (!tap_in_valgrind()) {
 		snapshot->stack_length = RECORD_SNAPSHOT_STACK_BYTES + 1;
 		unwind(explanation, PATIENT_MS);
 		tap_string(explanation->stack_missing, "the unwinder could not begin", "a length beyond the copy is refused");
@@ -349,6 +357,56 @@ static void test_lying_snapshots(struct record_explanation *explanation)
 		tap_string(explanation->stack_missing, "the unwinder could not begin", "and so is that of an interrupted stack");
 	}
 	memcpy(snapshot, sound, sizeof(*snapshot));
+	free(sound);
+}
+
+/* A word of the stack becomes a small number, a large one, or points into the stack or the code: what a chain is made of. */
+static void corrupt_stack(struct record_snapshot *snapshot, uint64_t *state)
+{
+	for (unsigned count = 1 + (unsigned)(next_random(state) % 40); count > 0 && snapshot->stack_length >= 4096; count--) {
+		const uint64_t values[] = { next_random(state), next_random(state) % 4096,
+					    snapshot->stack_address + next_random(state) % snapshot->stack_length,
+					    (uint64_t)(uintptr_t)snapshot_of + next_random(state) % 65536 };
+		uint32_t near = next_random(state) % 4 ? 4096 : snapshot->stack_length;
+		memcpy(snapshot->stack + next_random(state) % (near / 8) * 8, &values[next_random(state) % 4], 8);
+	}
+}
+
+static void corrupt_registers(struct record_snapshot *snapshot, uint64_t *state)
+{
+	static const size_t numbers[] = { USER_RBP, USER_RIP, USER_RSP };
+	uint64_t value = next_random(state) % 2 ? next_random(state) : snapshot->stack_address + next_random(state) % 8192;
+	set_register(snapshot, numbers[next_random(state) % 3], value);
+}
+
+static void corrupt_maps(struct record_snapshot *snapshot, uint64_t *state)
+{
+	static const char letters[] = "0123456789abcdef-rwxp /:\n";
+	for (unsigned count = 1 + (unsigned)(next_random(state) % 20); count > 0 && snapshot->maps_length > 0; count--)
+		snapshot->maps[next_random(state) % snapshot->maps_length] = letters[next_random(state) % (sizeof(letters) - 1)];
+}
+
+static void test_corrupted_snapshots(struct record_explanation *explanation)
+{
+	struct record_snapshot *snapshot = &explanation->snapshots[0], *sound = malloc(sizeof(*sound));
+	unsigned insane = 0, deep = 0, count = tap_in_valgrind() ? 12 : CORRUPTION_COUNT;
+	uint64_t state = 20240607, slowest_ms = 0;
+	memcpy(sound, snapshot, sizeof(*sound));
+	for (unsigned i = 0; i < count; i++) {
+		static void (*const kinds[])(struct record_snapshot *, uint64_t *) = { corrupt_stack, corrupt_registers, corrupt_maps };
+		kinds[i % 3](snapshot, &state);
+		if (i % 10 == 9)
+			kinds[next_random(&state) % 3](snapshot, &state);
+		uint64_t took_ms = unwind(explanation, DEADLINE_MS);
+		slowest_ms = took_ms > slowest_ms ? took_ms : slowest_ms;
+		insane += !is_sane(explanation);
+		deep += explanation->stack_count > 2;
+		memcpy(snapshot, sound, sizeof(*snapshot));
+	}
+	tap_number(insane, 0, "%u corrupted snapshots: every record is sound", count);
+	tap_ok(deep > 0, "many of them still have a stack (%u)", deep);
+	tap_ok(slowest_ms < DEADLINE_MS + GRACE_MS, "and none was waited for past the deadline (%llu ms at most)",
+	       (unsigned long long)slowest_ms);
 	free(sound);
 }
 
@@ -431,25 +489,11 @@ static void mutate(const struct victim *victim, uint64_t *state)
 		return;
 }
 
-static bool is_sane(const struct record_explanation *explanation)
-{
-	if (explanation->stack_count > RECORD_STACK_FRAME_MAX)
-		return false;
-	for (uint32_t i = 0; i < explanation->stack_count; i++) {
-		const struct record_stack_frame *frame = &explanation->stack[i];
-		if (strnlen(frame->function, sizeof(frame->function)) == sizeof(frame->function) ||
-		    strnlen(frame->file, sizeof(frame->file)) == sizeof(frame->file) ||
-		    strspn(frame->build_id, "0123456789abcdef") != strlen(frame->build_id))
-			return false;
-	}
-	return true;
-}
-
 static void test_mutations(struct record_explanation *explanation)
 {
 	struct victim victim = { .fd = -1 };
 	uint64_t state = 20240301, slowest_ms = 0;
-	unsigned insane = 0, empty = 0, named = 0, count = in_valgrind() ? 12 : MUTATION_COUNT;
+	unsigned insane = 0, empty = 0, named = 0, count = tap_in_valgrind() ? 12 : MUTATION_COUNT;
 	if (!tap_ok(make_victim(&victim), "a file to break"))
 		return;
 	map_victim(&explanation->snapshots[0], &victim);
@@ -501,7 +545,7 @@ int main(int argc, char **argv)
 	if (argc > 1 && strcmp(argv[1], "--internal-unwind") == 0)
 		return helper();
 	struct record_explanation *explanation = memory_zeroed(1, sizeof(*explanation));
-	if (!in_valgrind())
+	if (!tap_in_valgrind())
 		test_misbehaviour();
 	test_nothing_to_do();
 	if (snapshot_of(3, &explanation->snapshots[0])) {
@@ -509,6 +553,7 @@ int main(int argc, char **argv)
 		memcpy(sound, &explanation->snapshots[0], sizeof(*sound));
 		test_names_and_lines(explanation);
 		test_lying_snapshots(explanation);
+		test_corrupted_snapshots(explanation);
 		test_mutations(explanation);
 		memcpy(&explanation->snapshots[0], sound, sizeof(*sound));
 		test_replaced(explanation);
