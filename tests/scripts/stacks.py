@@ -6,6 +6,7 @@ The line that is blocked carries the mark HERE; what a compiler is missing for i
 import os
 import shutil
 import subprocess
+import sys
 import time
 
 from harness import Tap, fresh, run, verdict, write_policy
@@ -252,9 +253,35 @@ def costs():
 	tap.ok("a verdict with a stack within two seconds", time.monotonic() - begin < 2, f"{time.monotonic() - begin:.3f} s")
 
 
+def loaded():
+	"""On a host with more to do than it can, the verdict comes all the same: whole, or with the words that there was no time."""
+	folder = fresh("stacks")
+	program = build(folder, "job.c", C, "gcc", "-g", "-O1", "-pthread")
+	if not program:
+		tap.skip("a busy host", "no gcc (optional)")
+		return
+	policy = write_policy(folder, paths={"execute": [program], "read": [program]})
+	busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(3 * (os.cpu_count() or 1))]
+	try:
+		for number in range(6):
+			code, _, _ = run(folder, [program, "deep", "60"], policy)
+			found = verdict(folder)
+			failure = found["first_failure"] or {}
+			missing = failure.get("stack_missing") or ""
+			whole = "main" in [frame["function"] for frame in failure.get("stack") or []] and "in inlined" in found["summary"]
+			tap.ok(f"a busy host, run {number + 1}: rule, object, and a stack or why there is none", code == 122 and
+				found["rule"] == "policy_blocked_read" and failure["path"]["resolved"] == "/etc/shadow" and
+				(whole or "did not end within" in missing), code, found["summary"], missing, shown(failure))
+	finally:
+		for process in busy:
+			process.kill()
+			process.wait()
+
+
 c_builds()
 c_ways()
 stripped()
 other_languages()
 costs()
+loaded()
 tap.end()
