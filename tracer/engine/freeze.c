@@ -15,7 +15,7 @@ enum { LOOK_NS = 50 * 1000, LOOKS_PER_SECOND = 1000 * 1000 * 1000 / LOOK_NS };
 
 struct sharers {
 	pid_t self, holder;
-	pid_t *tids;
+	struct task **tasks;
 	size_t count;
 };
 
@@ -29,7 +29,7 @@ static void collect(struct task *task, void *data)
 {
 	struct sharers *sharers = data;
 	if (task->tid != sharers->self && shares_descriptors(sharers->holder, task->tid))
-		sharers->tids[sharers->count++] = task->tid;
+		sharers->tasks[sharers->count++] = task;
 }
 
 struct suspended_search {
@@ -69,6 +69,14 @@ static void pause_briefly(void)
 	nanosleep(&time, NULL);
 }
 
+static void interrupt(struct task *task)
+{
+	if (wait_is_ready(task->tid))
+		return;
+	task->frozen = true;
+	control_interrupt(task->tid);
+}
+
 /* A thread that is being made right now is stopped before its first instruction, and stays so: nobody takes that stop. */
 int freeze_descriptors(struct stop *stop, pid_t holder)
 {
@@ -76,20 +84,48 @@ int freeze_descriptors(struct stop *stop, pid_t holder)
 	unsigned count = tasks_count(supervisor->tasks);
 	if (count < 2)
 		return 0;
-	auto_free pid_t *tids = memory_zeroed(count, sizeof(*tids));
-	struct sharers sharers = { .self = stop->task->tid, .holder = holder, .tids = tids };
+	auto_free struct task **others = memory_zeroed(count, sizeof(struct task *));
+	struct sharers sharers = { .self = stop->task->tid, .holder = holder, .tasks = others };
 	tasks_each(supervisor->tasks, collect, &sharers);
 	for (size_t i = 0; i < sharers.count; i++)
-		control_interrupt(tids[i]);
+		interrupt(others[i]);
 	unsigned looks = 0;
 	for (size_t i = 0; i < sharers.count; i++) {
-		for (; !is_still(tids[i]) && !is_suspended(supervisor, tids[i]); looks++) {
+		for (; !is_still(others[i]->tid) && !is_suspended(supervisor, others[i]->tid); looks++) {
 			if (looks == LOOKS_PER_SECOND)
 				return -EAGAIN;
 			pause_briefly();
 		}
 	}
 	return 0;
+}
+
+/* The calls that the kernel makes again after a stop need nothing. A relative time limit begins anew, a little late. */
+static bool is_made_again(uint64_t number)
+{
+	static const int calls[] = {
+		SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait, SYS_semop, SYS_semtimedop, SYS_io_getevents,
+		SYS_io_pgetevents, SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_accept, SYS_accept4,
+	};
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		if ((uint64_t)calls[i] == number)
+			return true;
+	return false;
+}
+
+/* Where a signal has come as well, EINTR is its doing. One that comes later could have come before the call. */
+void freeze_leave(struct task *task)
+{
+	struct registers_all registers;
+	uint64_t number;
+	if (!task->frozen)
+		return;
+	task->frozen = false;
+	if (registers_read_all(task->tid, &registers) != 0 || !registers_interrupted(&registers, &number) || !is_made_again(number) ||
+	    proc_signals_arrive(task->tid))
+		return;
+	registers_call_again(&registers);
+	registers_write_all(task->tid, &registers);
 }
 
 /* On its way to the descriptor a call waits for nothing (net/socket.c, sockfd_lookup_light comes first): a thread that sleeps

@@ -12,6 +12,10 @@
  * served after this one. 0; -EAGAIN where one of them did not stop within a second: then the call may not be made. */
 int freeze_descriptors(struct stop *stop, pid_t holder);
 
+/* At the stop (WAIT_TRAP) that was asked for, before the thread is resumed: a call that it waited in, and that the kernel
+ * ended with EINTR instead of making it again, is made again. */
+void freeze_leave(struct task *task);
+
 /* After the call was let go on, with an exit stop to come: returns when it has taken its descriptor. */
 void freeze_until_taken(pid_t tid);
 

@@ -441,7 +441,10 @@ static void handle_event(struct supervisor *supervisor, const struct wait_event 
 			limit_file_size_exceeded(supervisor, task);
 		control_resume(event->tid, event->signal);
 		return;
-	case WAIT_TRAP: control_resume(event->tid, 0); return;
+	case WAIT_TRAP:
+		freeze_leave(task);
+		control_resume(event->tid, 0);
+		return;
 	case WAIT_SYSCALL_STOP:
 		if (task->pin.active)
 			pin_finish(supervisor, task);

@@ -201,14 +201,28 @@ int proc_read_memory(pid_t tgid, uint64_t *used_bytes)
 	return 0;
 }
 
-bool proc_signal_is_pending(pid_t tid, int number)
+static void read_signals(pid_t tid, uint64_t *pending, uint64_t *blocked)
 {
 	char text[STATUS_BYTES + 1];
 	ssize_t length = proc_read_file(tid, "status", text, STATUS_BYTES);
 	text[length > 0 ? length : 0] = '\0';
-	const char *thread = status_value(text, "SigPnd"), *process = status_value(text, "ShdPnd");
-	uint64_t pending = (thread ? strtoull(thread, NULL, 16) : 0) | (process ? strtoull(process, NULL, 16) : 0);
+	const char *thread = status_value(text, "SigPnd"), *process = status_value(text, "ShdPnd"), *mask = status_value(text, "SigBlk");
+	*pending = (thread ? strtoull(thread, NULL, 16) : 0) | (process ? strtoull(process, NULL, 16) : 0);
+	*blocked = mask ? strtoull(mask, NULL, 16) : 0;
+}
+
+bool proc_signal_is_pending(pid_t tid, int number)
+{
+	uint64_t pending, blocked;
+	read_signals(tid, &pending, &blocked);
 	return pending >> (number - 1) & 1;
+}
+
+bool proc_signals_arrive(pid_t tid)
+{
+	uint64_t pending, blocked;
+	read_signals(tid, &pending, &blocked);
+	return (pending & ~blocked) != 0;
 }
 
 uint64_t proc_auxiliary_value(pid_t tid, uint64_t type)

@@ -55,6 +55,9 @@ int proc_read_memory(pid_t tgid, uint64_t *used_bytes);
 /* Has the signal been sent to the thread or its process, and not been delivered yet? */
 bool proc_signal_is_pending(pid_t tid, int number);
 
+/* Is any signal pending that the thread does not block? */
+bool proc_signals_arrive(pid_t tid);
+
 /* The file that is mapped where the kernel put the program's ELF loader (AT_BASE): 1 with its path, 0 where there is none (a
  * static program), or -errno. */
 int proc_loader_path(pid_t tid, char *path, size_t capacity);

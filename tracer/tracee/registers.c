@@ -151,14 +151,35 @@ void registers_put_back(struct registers_all *all, const struct call_saved *save
 	memcpy(all->bytes, &registers, sizeof(registers));
 }
 
-void registers_rewind(struct registers_all *all, const struct call_saved *saved)
+static void step_back(struct user_regs_struct *registers, uint64_t number)
 {
 	enum { SYSCALL_INSTRUCTION_BYTES = 2 };
+	registers->rax = number;
+	registers->orig_rax = (uint64_t)-1; /* no restart logic of the kernel's on top of ours */
+	registers->rip -= SYSCALL_INSTRUCTION_BYTES;
+}
+
+void registers_rewind(struct registers_all *all, const struct call_saved *saved)
+{
 	struct user_regs_struct registers;
 	memcpy(&registers, all->bytes, sizeof(registers));
-	registers.rax = saved->number;
-	registers.orig_rax = (uint64_t)-1; /* no restart logic of the kernel's on top of ours */
-	registers.rip -= SYSCALL_INSTRUCTION_BYTES;
+	step_back(&registers, saved->number);
 	put_args(&registers, saved->args);
+	memcpy(all->bytes, &registers, sizeof(registers));
+}
+
+bool registers_interrupted(const struct registers_all *all, uint64_t *number)
+{
+	struct user_regs_struct registers;
+	memcpy(&registers, all->bytes, sizeof(registers));
+	*number = registers.orig_rax;
+	return registers.orig_rax != (uint64_t)-1 && (long)registers.rax == -EINTR;
+}
+
+void registers_call_again(struct registers_all *all)
+{
+	struct user_regs_struct registers;
+	memcpy(&registers, all->bytes, sizeof(registers));
+	step_back(&registers, registers.orig_rax);
 	memcpy(all->bytes, &registers, sizeof(registers));
 }

@@ -60,6 +60,7 @@ struct task {
 	struct process *process;
 	bool launching;        /* has not executed the target yet: it runs our own code */
 	bool exiting;          /* announced its end */
+	bool frozen;           /* was asked to stop (freeze_descriptors), and has not said so yet */
 	enum task_cloning cloning;
 	bool identity_valid;   /* identity below is current */
 	struct proc_identity identity;
