@@ -57,6 +57,10 @@ static void test_lines(void)
 	tap_string(line_of("a\xff" "b\nc\n", 6, 1), NULL, "what is not UTF-8 is not shown");
 	tap_string(line_of("a\xff" "b\nc\n", 6, 2), "c", "another line of the file is");
 	tap_string(line_of("a\0b\n", 4, 1), NULL, "a NUL is no text");
+	tap_string(line_of("a\rb\nc\n", 6, 1), NULL, "a line that some languages end at \\r");
+	tap_string(line_of("a\rb\nc\n", 6, 2), NULL, "nor is it clear which line is behind it");
+	tap_string(line_of("a\nb\xe2\x80\xa8" "c\n", 8, 1), "a", "what is before a separator of Unicode is clear");
+	tap_string(line_of("a\nb\xe2\x80\xa8" "c\nd\n", 10, 3), NULL, "what is behind it is not");
 }
 
 static void test_long_lines(void)
@@ -99,6 +103,13 @@ static void test_request(void)
 		source_request_fill(explanation, &request);
 		tap_string(request.path, "", "\"%s\" is no file", no_files[i]);
 	}
+	explanation->script_count = 0;
+	struct record_script_frame *frame = add_frame(explanation, "[eval]", 1, true);
+	source_request_fill(explanation, &request);
+	tap_string(request.path, "[eval]", "a file may be called so");
+	text_copy(frame->language, sizeof(frame->language), "javascript");
+	source_request_fill(explanation, &request);
+	tap_string(request.path, "", "but not to node");
 	free(explanation);
 }
 

@@ -16,14 +16,14 @@
 enum { NS_PER_S = 1000000000, TEXT_BYTES = sizeof(((struct source_line *)0)->text) };
 
 /* "<string>", "-e", what bash calls the text behind its -c, and what PHP calls that and its standard input: the name of no
- * file, even where one is called so. */
-static bool names_no_file(const char *path)
+ * file, even where one is called so. node knows files by their whole path only. */
+static bool names_no_file(const char *language, const char *path)
 {
 	static const char *const names[] = { "", "environment", "Command line code", "Standard input code" };
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
 		if (strcmp(path, names[i]) == 0)
 			return true;
-	return path[0] == '<' || path[0] == '-';
+	return path[0] == '<' || path[0] == '-' || (strcmp(language, "javascript") == 0 && path[0] != '/');
 }
 
 void source_request_fill(const struct record_explanation *explanation, struct source_request *request)
@@ -34,7 +34,7 @@ void source_request_fill(const struct record_explanation *explanation, struct so
 		if (!frame->own_code)
 			continue;
 		if (frame->line == 0 || frame->file.truncated || frame->file.length >= sizeof(request->path) ||
-		    names_no_file(frame->file.bytes))
+		    names_no_file(frame->language, frame->file.bytes))
 			return;
 		memcpy(request->path, frame->file.bytes, frame->file.length);
 		text_copy(request->cwd, sizeof(request->cwd), explanation->cwd);
@@ -58,6 +58,16 @@ static size_t length_to_show(const char *line, size_t length)
 	return shown;
 }
 
+/* Does a line end in what not all languages take for an end: \r alone, or a separator of Unicode? */
+static bool ends_otherwise(const char *bytes, size_t length)
+{
+	for (size_t i = 0; i + 1 < length; i++)
+		if ((bytes[i] == '\r' && bytes[i + 1] != '\n') ||
+		    (i + 2 < length && (memcmp(bytes + i, "\xe2\x80\xa8", 3) == 0 || memcmp(bytes + i, "\xe2\x80\xa9", 3) == 0)))
+			return true;
+	return false;
+}
+
 bool source_find_line(const char *bytes, size_t length, uint32_t line, char text[static 256])
 {
 	const char *at = bytes, *end = bytes + length;
@@ -69,7 +79,8 @@ bool source_find_line(const char *bytes, size_t length, uint32_t line, char text
 	size_t line_bytes = (size_t)((newline ? newline : end) - at);
 	while (line_bytes > 0 && strchr(" \t\r", at[line_bytes - 1]) && at[line_bytes - 1])
 		line_bytes--;
-	if (line != 1 || line_bytes == 0 || !utf8_valid(at, line_bytes) || memchr(at, '\0', line_bytes))
+	if (line != 1 || line_bytes == 0 || !utf8_valid(at, line_bytes) || memchr(at, '\0', line_bytes) ||
+	    ends_otherwise(bytes, (size_t)(at - bytes) + line_bytes))
 		return false;
 	size_t shown = length_to_show(at, line_bytes);
 	memcpy(text, at, shown);
