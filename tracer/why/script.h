@@ -13,7 +13,8 @@ struct script_reader {
 
 	/* Fills frames of the stopped thread, innermost first, and returns their number. Where there are none, or where the walk
 	 * had to end early, `reason` says why in a few words ("another thread changed the frames while they were read"). A line
-	 * is either right or 0. Sets own_code; leaves `source` alone. */
+	 * is either right or 0, but for code whose lines are lost: then it is the one that the function begins on, and `reason` says
+	 * so. Sets own_code; leaves `source` alone. */
 	size_t (*frames)(const struct why_process *process, struct record_script_frame *frames, size_t most, char *reason,
 			 size_t reason_bytes);
 
