@@ -24,6 +24,7 @@ ATTACKS  := $(filter $(HOSTILE),$(addprefix $(B)/tests/hostile/,string_flip shar
 FUZZERS  := $(call program,tests/fuzz/fuzz_*.c)
 BENCHES  := $(call program,bench/*.c)
 MAN       = $(wildcard man/*.[1-8])
+TOOL_CALL = $(wildcard policies/examples/tool-call/*)
 SAY       = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,@echo '  $(1) $@' >&2;)
 SUB       = @$(MAKE) --no-print-directory -j$(shell nproc)
 
@@ -69,6 +70,8 @@ install: all $(ATTACKS)
 	install -D -m 755 $(B)/bailiff $(DESTDIR)$(PREFIX)/bin/bailiff
 	for attack in $(ATTACKS); do install -D -m 755 -t $(DESTDIR)$(PREFIX)/libexec/bailiff $$attack || exit 1; done
 	for page in $(MAN); do install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/man/man$${page##*.}/$${page##*/} || exit 1; done
+	for file in $(TOOL_CALL); do install -D -m $$(test -x $$file && echo 755 || echo 644) $$file \
+		$(DESTDIR)$(PREFIX)/share/bailiff/$${file#policies/} || exit 1; done
 	for schema in policies/schema/*.json; do install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/bailiff/schema $$schema || exit 1; done
 	test ! -f man/bailiff.bash-completion || \
 	install -D -m 644 man/bailiff.bash-completion $(DESTDIR)$(PREFIX)/share/bash-completion/completions/bailiff

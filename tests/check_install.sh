@@ -37,6 +37,13 @@ done
 for schema in policies/schema/*.json; do
 	there "share/bailiff/schema/${schema##*/}"
 done
+for file in policies/examples/tool-call/*; do
+	there "share/bailiff/${file#policies/}"
+done
+BAILIFF="$work/usr/bin/bailiff" TMPDIR="$work" "$work/usr/share/bailiff/examples/tool-call/call_tool.sh" \
+	"$work/usr/share/bailiff/examples/tool-call/tool-call.json" policies/examples/tool-call/program.py policies/examples/tool-call/input \
+	"$work/result" >"$work/log" 2>&1
+ok $? "the installed host in shell runs a program under the installed policy"
 there share/bash-completion/completions/bailiff
 
 env -u MAKEFLAGS -u MAKELEVEL make -s uninstall PREFIX=/usr DESTDIR="$work" >"$work/log" 2>&1
