@@ -166,6 +166,39 @@ def interrupted():
 	tap.equal("interrupted: nothing is hashed", {item["not_hashed"] for item in envelope(folder)["programs"]}, {"the run was interrupted"})
 
 
+def is_alive(pid):
+	"""One that is dead and not reaped by whoever inherited it is dead."""
+	try:
+		with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+			return file.read().rsplit(")", 1)[1].split()[0] not in "ZX"
+	except OSError:
+		return False
+
+
+def stuck():
+	"""What hashes is a process of its own: stopped, as by a file system that does not answer, it costs the hashes alone."""
+	folder = fresh("stuck")
+	for name in ("a", "b", "c", "d"):
+		with open(os.path.join(folder, name), "wb") as file:
+			file.truncate(60 << 20)
+	for _ in range(5):
+		process = start(folder, ["/bin/sh", "-c", "exec 3< a 4< b 5< c 6< d; echo ready"], wide(folder))
+		tracer = harness.children_of(process.pid)
+		process.stdout.readline()
+		tracer = tracer or harness.children_of(process.pid)
+		helper = []
+		harness.wait_for(lambda: process.poll() is not None or helper or helper.extend(set(harness.children_of(process.pid)) - set(tracer[:1])))
+		if helper and process.poll() is None:
+			os.kill(helper[0], signal.SIGSTOP)
+		code, _, stderr = finish(process)
+		reasons = {item["not_hashed"] for item in envelope(folder)["inputs"]}
+		if reasons != {None}:
+			break
+	tap.equal("stuck: the run is completed", code, 0, stderr)
+	tap.ok("stuck: the verdict says what could not be hashed", "it could not be read in time" in reasons, reasons)
+	tap.ok("stuck: the process that hashes is gone", harness.wait_for(lambda: not is_alive(helper[0])), helper)
+
+
 def another_user():
 	"""What bailiff itself cannot read has no hash. Root reads everything."""
 	def prepare(folder):
@@ -280,6 +313,7 @@ odd_names()
 copied_in()
 standard_input()
 interrupted()
+stuck()
 another_user()
 sources()
 piped_source()

@@ -34,6 +34,7 @@ enum {
 	FILE_MOST_BYTES = 64 << 20,
 	RUN_MOST_BYTES = 256 << 20,
 	PATIENCE_MS = 5000, /* without a file being finished; a disk reads the largest in less */
+	LOOK_MS = 500,
 };
 
 struct hashing {
@@ -160,15 +161,15 @@ static bool wait_for_end(struct run_record *record, int alive)
 {
 	struct pollfd slot = { .fd = alive };
 	unsigned before = 0;
-	for (;;) {
-		int ready = poll(&slot, 1, PATIENCE_MS);
+	for (int idle_ms = 0; idle_ms < PATIENCE_MS;) {
+		int ready = poll(&slot, 1, LOOK_MS);
 		unsigned now = atomic_load(&record->files_looked_at);
 		if (ready > 0)
 			return true;
-		if (ready == 0 && now == before)
-			return false;
+		idle_ms = now != before ? 0 : ready == 0 ? idle_ms + LOOK_MS : idle_ms;
 		before = now;
 	}
+	return false;
 }
 
 static void say_of_rest(struct record_files *files, const char *why)
