@@ -8,8 +8,9 @@
 
 #include "engine/supervisor.h"
 
-/* Stops every other thread that shares the descriptor table of `holder`, the stopped thread or another one. Nothing has to be undone: their stops are
- * served after this one. 0; -EAGAIN where one of them did not stop within a second: then the call may not be made. */
+/* Stops every other thread that shares the descriptor table of `holder`, the stopped thread or another one. Nothing
+ * has to be undone: their stops are served after this one. 0; -EAGAIN where one of them did not stop within a second: then
+ * the call may not be made. */
 int freeze_descriptors(struct stop *stop, pid_t holder);
 
 /* At the stop (WAIT_TRAP) that was asked for, before the thread is resumed: a call that it waited in, and that the kernel

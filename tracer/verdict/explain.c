@@ -416,7 +416,8 @@ static void own_failure_line(const struct page *page, const cJSON *verdict)
 		return;
 	text_append(page->out, "\nThe program ended like this by itself: no rule and no limit had a part in it.\n");
 	if (answered_any(json_get(verdict, "notes")))
-		text_append(page->out, "Calls that bailiff answered in place of the kernel are under notes: it may have failed over one of them.\n");
+		text_append(page->out, "Calls that bailiff answered in place of the kernel are under notes: it may have failed "
+				       "over one of them.\n");
 }
 
 /* Where a rule decided, the kill came from bailiff. */
