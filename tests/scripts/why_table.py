@@ -3,7 +3,7 @@
 line per row.
 
 The sources are in tests/why/. What a row expects is found in them: the line is the one that carries `HERE` and the row's mark.
-Before the call the program prints what its own language says of its stack (backtrace(), traceback, BASH_LINENO, caller()):
+Before the call the program prints what its own language says of its stack (backtrace(), traceback, BASH_LINENO, caller(), debug_backtrace()):
 where a row is witnessed, the verdict must have the same frames. Another language is one more entry of LANGUAGES and a table."""
 
 import os
@@ -143,11 +143,30 @@ PERL_OPERATIONS = (
 PERL_FUNCTIONS = {**{row[0]: f"main::{row[0]}" for row in PERL_OPERATIONS}, "sorted": "main::order", "signals": "main::on_signal",
 	"destroyed": "Job::DESTROY"}
 
+PHP_OPERATIONS = (
+	("open_read", FILE, "read"), ("open_write", FILE, "write"), ("open_append", FILE, "write"), ("open_exclusive", NEW, "write"),
+	("open_object", FILE, "read"), ("get_contents", FILE, "read"), ("put_contents", FILE, "write"), ("read_lines", FILE, "read"),
+	("read_settings", FILE, "read"), ("do_copy", NEW, "write"), ("do_unlink", FILE, "write"), ("do_rename", FILE, "write"),
+	("do_mkdir", NEW, "write"), ("do_rmdir", f"{FOLDER}/empty", "write"), ("do_chmod", FILE, "write"), ("do_touch", FILE, "write"),
+	("do_symlink", NEW, "write"), ("read_folder", FOLDER, "read"), ("each_of_folder", FOLDER, "read"),
+	("temporary_file", FOLDER, "read", {}, f"{FOLDER}/made*"), ("do_include", MODULE, "read"), ("do_require", MODULE, "read"),
+	("connects", V4, "network"), ("connect_path", SOCKET, "network"), ("connect_udp", UDP, "network"), ("binds", V4, "bind"),
+	("url", V4, "network"), ("run", PROGRAM, "execute"), ("run_shell", "-", "execute", NO_SHELL, SHELL),
+	("do_system", "-", "execute", NO_SHELL, SHELL), ("do_passthru", "-", "execute", NO_SHELL, SHELL),
+	("do_popen", "-", "execute", NO_SHELL, SHELL), ("backticks", "-", "execute", NO_SHELL, SHELL), ("do_exec", PROGRAM, "execute"),
+	("do_kill", "-", "signal", {}, "PROCESS"), ("fork_child", FILE, "read"), ("signals", FILE, "read"), ("sorted", FILE, "read"),
+	("generated", FILE, "read"), ("destroyed", FILE, "read"), ("in_fiber", FILE, "read"), ("loads", MODULE, "read"),
+)
+# From 8.4 on the name of a closure goes on with its place.
+PHP_FUNCTIONS = {"signals": "on_signal", "sorted": "{closure", "generated": "Job::rest", "destroyed": "Job::__destruct", "in_fiber": "{closure",
+	"loads": "{closure"}
+
 # What runs it, its source, its table, and the function of a row where it has another name than the row.
 LANGUAGES = {
 	"python": ("/usr/bin/python3", "operations.py", PYTHON_OPERATIONS, PYTHON_FUNCTIONS),
 	"bash": ("/bin/bash", "operations.sh", BASH_OPERATIONS, BASH_FUNCTIONS),
 	"perl": ("/usr/bin/perl", "operations.pl", PERL_OPERATIONS, PERL_FUNCTIONS),
+	"php": ("/usr/bin/php", "operations.php", PHP_OPERATIONS, PHP_FUNCTIONS),
 }
 
 
@@ -391,7 +410,7 @@ def scripts(outsider):
 			script = f"{SOURCES}/{source}"
 			mark = functions.get(name, name) if language == "python" else name
 			row = Row(title, rule, target, script, mark, functions.get(name, name))
-			read = [script, SOURCES, f"{READABLE}/**"]
+			read = [script, SOURCES, f"{READABLE}/**", "/etc/php/**"]
 			found, stdout = blocked([os.path.realpath(interpreter), script, name, given, str(outsider)], read, paths)
 			report(row, found, wrong(row, found) + unlike_witness(script, found, stdout), stdout)
 
