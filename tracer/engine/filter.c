@@ -67,7 +67,6 @@ static const struct check checks[] = {
 
 	/* The same uid is enough to starve or slow the supervisor by these; 0 is the caller itself. */
 	{ "prlimit64", STOP, 0, 1, { NOT_ZERO(0) } },
-	{ "sched_setaffinity", STOP, 0, 1, { NOT_ZERO(0) } },
 	{ "sched_setscheduler", STOP, 0, 1, { NOT_ZERO(0) } },
 	{ "sched_setparam", STOP, 0, 1, { NOT_ZERO(0) } },
 	{ "sched_setattr", STOP, 0, 1, { NOT_ZERO(0) } },

@@ -6,6 +6,7 @@
 #include "engine/filter.h"
 #include "engine/limits.h"
 #include "engine/pin.h"
+#include "engine/placement.h"
 #include "tracee/memory.h"
 #include "tracee/page.h"
 
@@ -333,6 +334,19 @@ struct resume handle_control(struct stop *stop)
 	if ((kill(pid, 0) != 0 && errno == ESRCH) || is_ended_child(supervisor, pid))
 		return resume_answer(-ESRCH);
 	return blocked_control(stop, target);
+}
+
+/* A thread that was moved to another processor gets its own back before it asks for them; what it chooses itself stays. */
+struct resume handle_affinity(struct stop *stop)
+{
+	pid_t tid = stop_int(stop, stop->row->roles.pid);
+	bool sets = stop->row->number == SYS_sched_setaffinity;
+	struct task *task = tid ? tasks_find(stop->supervisor->tasks, tid) : stop->task;
+	if (task) {
+		placement_undo(stop->supervisor->placement, task->tid);
+		task->stops_in_a_row = 0;
+	}
+	return sets ? handle_control(stop) : resume_run();
 }
 
 /* Whom asynchronous I/O signals: a way to kill the supervisor without a kill. Where the number stands in memory the call

@@ -52,6 +52,7 @@ static handler_function *const handlers[HANDLER_COUNT] = {
 	[HANDLER_WAIT] = handle_wait,
 	[HANDLER_SIGNAL] = handle_signal,
 	[HANDLER_CONTROL] = handle_control,
+	[HANDLER_AFFINITY] = handle_affinity,
 	[HANDLER_FCNTL] = handle_fcntl,
 	[HANDLER_IOCTL] = handle_ioctl,
 	[HANDLER_SECCOMP] = handle_seccomp,

@@ -9,6 +9,7 @@
 #include "engine/identity.h"
 #include "engine/limits.h"
 #include "engine/pin.h"
+#include "engine/placement.h"
 #include "tracee/control.h"
 #include "tracee/wait.h"
 
@@ -237,6 +238,7 @@ static void on_seccomp_stop(struct supervisor *supervisor, struct task *task)
 {
 	struct stop stop = { .supervisor = supervisor, .task = task };
 	atomic_fetch_add_explicit(&supervisor->shared->stops, 1, memory_order_relaxed);
+	placement_note_stop(supervisor->placement, task);
 	if (registers_read_call(task->tid, &stop.call) != 0)
 		return; /* killed meanwhile */
 	apply(supervisor, task, task->launching ? launch_stop(supervisor, &stop) : handle_stop(&stop));
@@ -277,6 +279,8 @@ static void on_new_task(struct supervisor *supervisor, struct task *parent, cons
 {
 	pid_t tid = control_event_message(event->tid);
 	struct task *adopted = tid > 0 ? tasks_find(supervisor->tasks, tid) : NULL;
+	if (tid > 0)
+		placement_inherited(supervisor->placement, event->tid, tid);
 	if (adopted)
 		inherit(adopted->process, parent, event);
 	if (tid > 0 && !adopted && !ended_early(early, tid)) {
@@ -308,6 +312,8 @@ static struct task *exec_caller(struct supervisor *supervisor, struct task *lead
 	if (leader->exiting)
 		supervisor->exiting_count--;
 	pin_release(supervisor, leader);
+	placement_forget(supervisor->placement, tid, 0);
+	placement_forget(supervisor->placement, former, tid);
 	tasks_remove(supervisor->tasks, leader, &process_ended);
 	bug_unless(!process_ended);
 	tasks_rename(supervisor->tasks, caller, tid);
@@ -384,6 +390,7 @@ static void on_end(struct supervisor *supervisor, struct task *task, const struc
 {
 	bool process_ended, leader = task->tid == task->process->tgid;
 	pin_release(supervisor, task);
+	placement_forget(supervisor->placement, task->tid, 0);
 	if (task->exiting)
 		supervisor->exiting_count--;
 	if (leader)

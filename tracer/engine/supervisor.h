@@ -40,6 +40,7 @@ struct supervisor {
 	struct injector injector; /* seccomp listener of the base filter: the way in for descriptors, and while it is held the
 				   * target cannot have one of its own */
 	struct page *page;    /* the sealed page */
+	struct placement *placement; /* may be NULL; owned */
 	struct evidence *evidence; /* which files were opened and executed; owned */
 	pid_t main_tid;
 	pid_t front_group;    /* process group of bailiff itself */

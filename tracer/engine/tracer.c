@@ -6,6 +6,7 @@
 #include "engine/evidence.h"
 #include "engine/identity.h"
 #include "engine/loaders.h"
+#include "engine/placement.h"
 #include "tracee/control.h"
 
 #include <errno.h>
@@ -80,6 +81,7 @@ static void supervisor_init(struct supervisor *supervisor, const struct supervis
 	supervisor->hides = supervisor->policy->lists[LIST_HIDE].count > 0;
 	supervisor->names_matter = supervisor->hides || supervisor->policy->lists[LIST_DENY].count > 0;
 	supervisor->tasks = tasks_new();
+	supervisor->placement = placement_new();
 	supervisor->evidence = evidence_new(start->plan, supervisor->record);
 	find_system_loaders(supervisor);
 }
@@ -195,6 +197,7 @@ int supervise(void *data)
 		supervise_until_empty(supervisor);
 	tasks_free(supervisor->tasks);
 	page_free(supervisor->page);
+	placement_free(supervisor->placement);
 	evidence_free(supervisor->evidence);
 	free(supervisor->bound_sockets);
 	free(supervisor->refusal);

@@ -62,6 +62,8 @@ struct task {
 	bool exiting;          /* announced its end */
 	bool frozen;           /* was asked to stop (freeze_descriptors), and has not said so yet */
 	enum task_cloning cloning;
+	uint64_t last_stop_ns;    /* of calls; how often it stops decides where it runs (engine/placement.h) */
+	unsigned stops_in_a_row, moved_index;
 	bool identity_valid;   /* identity below is current */
 	struct proc_identity identity;
 	struct task_exec exec;
