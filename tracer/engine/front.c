@@ -26,6 +26,7 @@ enum {
 	CPU_LOOK_MOST_MS = 50,
 	MEMORY_LOOK_LEAST_MS = 5,
 	MEMORY_LOOK_MOST_MS = 20,
+	MEMORY_REST = 8,         /* a look at many processes is followed by a rest of so many times its length */
 	WORKSPACE_SLICE_MS = 2,  /* of counting at a time: output and clocks come in between */
 	WORKSPACE_LOOK_LEAST_MS = 5,
 	WORKSPACE_LOOK_MOST_MS = 20,
@@ -109,16 +110,17 @@ static bool cpu_is_over(struct front *front)
 	return true;
 }
 
-/* The next look comes when the limit could be reached at the earliest: a program can touch some 4 MiB in a millisecond. */
-static void plan_next_memory_look(struct front *front, uint64_t left_bytes)
+/* The next look comes when the limit could be reached at the earliest: a program can touch some 4 MiB in a
+ * millisecond; and later where a look takes long. */
+static void plan_next_memory_look(struct front *front, uint64_t left_bytes, uint64_t began_ns)
 {
-	const uint64_t bytes_per_ms = UINT64_C(4) << 20;
+	const uint64_t bytes_per_ms = UINT64_C(4) << 20, now = clock_now_ns(), rest_ns = (now - began_ns) * MEMORY_REST;
 	uint64_t wait_ms = left_bytes / bytes_per_ms;
 	if (wait_ms < MEMORY_LOOK_LEAST_MS)
 		wait_ms = MEMORY_LOOK_LEAST_MS;
 	if (wait_ms > MEMORY_LOOK_MOST_MS)
 		wait_ms = MEMORY_LOOK_MOST_MS;
-	front->next_memory_look_ns = clock_now_ns() + wait_ms * NS_PER_MS;
+	front->next_memory_look_ns = now + (rest_ns > wait_ms * NS_PER_MS ? rest_ns : wait_ms * NS_PER_MS);
 }
 
 static bool memory_is_over(struct front *front)
@@ -127,11 +129,11 @@ static bool memory_is_over(struct front *front)
 	uint64_t limit = limit_value(front->plan->policy, LIMIT_MEMORY);
 	if (!front->started || limit == UNITS_NONE)
 		return false;
-	uint64_t used = limit_memory_in_use(front->shared);
+	uint64_t began_ns = clock_now_ns(), used = memory_use_of_tree(&front->memory_use, front->shared);
 	if (used > front->peak_memory_bytes)
 		front->peak_memory_bytes = used;
 	if (used <= limit) {
-		plan_next_memory_look(front, limit - used);
+		plan_next_memory_look(front, limit - used, began_ns);
 		return false;
 	}
 	snprintf(target, sizeof(target), "%" PRIu64 " bytes of memory in use", used);
@@ -549,6 +551,7 @@ void front_release(struct front *front)
 	for (size_t i = 0; i < sizeof(own) / sizeof(*own); i++)
 		if (own[i] >= 0)
 			close(own[i]);
+	memory_use_end(&front->memory_use);
 	quota_free(front->quota);
 	free(front->later_limit);
 }

@@ -3,6 +3,7 @@
 #define ENGINE_FRONT_H
 
 #include "engine/launch.h"
+#include "engine/memory_use.h"
 #include "engine/quota.h"
 #include "engine/relay.h"
 #include "engine/shared.h"
@@ -36,6 +37,7 @@ struct front {
 	uint64_t suspended_ns;   /* time for which bailiff itself was stopped with the target */
 	uint64_t stop_asked_ns;  /* when front asked the tracer to end the tree; 0 before */
 	uint64_t next_cpu_look_ns, next_memory_look_ns, next_workspace_look_ns;
+	struct memory_use memory_use;
 	struct quota *quota;        /* of the private folder; NULL: no limit, or no folder; owned */
 	uint64_t count_began_ns;    /* the count that is under way; 0 between two */
 	uint64_t peak_memory_bytes; /* highest sum that was seen */

@@ -109,8 +109,13 @@ static bool script_interpreter(const struct program *program, char interpreter[s
 	return true;
 }
 
-/* PT_INTERP of an ELF for this machine: 1 with the name filled, 0 for a static program, -ENOEXEC for another machine. */
-static int elf_interpreter(const struct program *program, char interpreter[static PATH_MAX])
+struct segments {
+	Elf64_Phdr rows[PROGRAM_HEADER_MAX];
+	size_t count;
+};
+
+/* 0 for an ELF of this machine, else -ENOEXEC. */
+static int elf_segments(const struct program *program, struct segments *segments)
 {
 	Elf64_Ehdr header;
 	if (program->head_length < sizeof(header))
@@ -121,21 +126,41 @@ static int elf_interpreter(const struct program *program, char interpreter[stati
 	    header.e_phnum == 0 || header.e_phnum > PROGRAM_HEADER_MAX)
 		return -ENOEXEC;
 
-	Elf64_Phdr rows[PROGRAM_HEADER_MAX];
-	size_t bytes = header.e_phnum * sizeof(Elf64_Phdr);
-	if (header.e_phoff > INT64_MAX || pread(program->fd, rows, bytes, (off_t)header.e_phoff) != (ssize_t)bytes)
+	segments->count = header.e_phnum;
+	size_t bytes = segments->count * sizeof(Elf64_Phdr);
+	if (header.e_phoff > INT64_MAX || pread(program->fd, segments->rows, bytes, (off_t)header.e_phoff) != (ssize_t)bytes)
 		return -ENOEXEC;
-	for (unsigned i = 0; i < header.e_phnum; i++) {
-		if (rows[i].p_type != PT_INTERP)
+	return 0;
+}
+
+/* PT_INTERP: 1 with the name filled, 0 for a static program, -ENOEXEC where it is none. */
+static int elf_interpreter(const struct program *program, const struct segments *segments, char interpreter[static PATH_MAX])
+{
+	for (size_t i = 0; i < segments->count; i++) {
+		const Elf64_Phdr *row = &segments->rows[i];
+		if (row->p_type != PT_INTERP)
 			continue;
-		size_t length = rows[i].p_filesz;
-		if (length < 2 || length > PATH_MAX || rows[i].p_offset > INT64_MAX ||
-		    pread(program->fd, interpreter, length, (off_t)rows[i].p_offset) != (ssize_t)length ||
+		size_t length = row->p_filesz;
+		if (length < 2 || length > PATH_MAX || row->p_offset > INT64_MAX ||
+		    pread(program->fd, interpreter, length, (off_t)row->p_offset) != (ssize_t)length ||
 		    interpreter[length - 1] != '\0')
 			return -ENOEXEC;
 		return 1;
 	}
 	return 0;
+}
+
+/* What the kernel sets aside for data and bss before the first instruction. */
+static uint64_t elf_data_bytes(const struct segments *segments)
+{
+	uint64_t total = 0;
+	for (size_t i = 0; i < segments->count; i++) {
+		const Elf64_Phdr *row = &segments->rows[i];
+		bool counts = row->p_type == PT_LOAD && (row->p_flags & PF_W);
+		if (counts && __builtin_add_overflow(total, row->p_memsz, &total))
+			return UINT64_MAX;
+	}
+	return total;
 }
 
 static struct resume exec_error(struct stop *stop, struct subject *subject, int number)
@@ -242,6 +267,20 @@ static struct resume exec_pinned(struct stop *stop, const char *given, const cha
 	return resume;
 }
 
+static struct resume exec_elf(struct stop *stop, const struct subject *subject, const struct program *program, struct chain *chain)
+{
+	struct segments segments;
+	struct resume resume;
+	char loader[PATH_MAX];
+	int failed = elf_segments(program, &segments);
+	int has_loader = failed ? failed : elf_interpreter(program, &segments, loader);
+	if (has_loader < 0)
+		return resume_answer(has_loader);
+	if (has_loader && !loader_allowed(stop, loader, chain, &resume))
+		return resume;
+	return limit_stops_program(stop, elf_data_bytes(&segments), subject->resolved.path, &resume) ? resume : resume_run();
+}
+
 /* Judges one program of the chain. `next` receives the interpreter of a script, else stays empty. */
 static struct resume exec_program(struct stop *stop, struct subject *subject, struct chain *chain, char next[static HEAD_BYTES])
 {
@@ -271,11 +310,7 @@ static struct resume exec_program(struct stop *stop, struct subject *subject, st
 	}
 	if (program.head_length < SELFMAG || memcmp(program.head, ELFMAG, SELFMAG) != 0)
 		return resume_run(); /* ENOEXEC, or a binfmt_misc interpreter: judged when it has been loaded */
-	char loader[PATH_MAX];
-	int has_loader = elf_interpreter(&program, loader);
-	if (has_loader < 0)
-		return resume_answer(has_loader);
-	return has_loader && !loader_allowed(stop, loader, chain, &resume) ? resume : resume_run();
+	return exec_elf(stop, subject, &program, chain);
 }
 
 struct resume handle_exec(struct stop *stop)

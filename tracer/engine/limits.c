@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -142,22 +143,33 @@ bool limit_stops_clone(struct stop *stop, bool thread, struct resume *resume)
 
 /* ---- memory ------------------------------------------------------------------------------------------------------- */
 
-uint64_t limit_memory_in_use(struct shared *shared)
-{
-	uint64_t total = 0, used;
-	int high = atomic_load(&shared->process_high);
-	for (int i = 0; i < high; i++) {
-		pid_t tgid = atomic_load_explicit(&shared->processes[i], memory_order_relaxed);
-		if (tgid > 0 && proc_read_memory(tgid, &used) == 0)
-			total += used;
-	}
-	return total;
-}
-
 uint64_t limit_memory_request_threshold(const struct policy *policy)
 {
 	uint64_t limit = limit_value(policy, LIMIT_MEMORY);
 	return limit == UNITS_NONE ? UINT64_MAX : (limit / REQUEST_SHARE ? limit / REQUEST_SHARE : 1);
+}
+
+/* RLIMIT_DATA counts what is reserved for thread stacks too: only a net, far above the limit. UNITS_NONE for none. */
+static uint64_t data_net_bytes(const struct policy *policy)
+{
+	const uint64_t slack = UINT64_C(1) << 30, stack = UINT64_C(8) << 20;
+	uint64_t memory = limit_value(policy, LIMIT_MEMORY), threads = limit_value(policy, LIMIT_THREADS), total;
+	if (memory == UNITS_NONE || threads == UNITS_NONE || __builtin_mul_overflow(threads, stack, &total) ||
+	    __builtin_add_overflow(total, memory, &total) || __builtin_add_overflow(total, slack, &total))
+		return UNITS_NONE;
+	return total;
+}
+
+bool limit_stops_program(struct stop *stop, uint64_t data_bytes, const char *path, struct resume *resume)
+{
+	char target[PATH_MAX + 64];
+	uint64_t net = data_net_bytes(stop->supervisor->policy);
+	if (net == UNITS_NONE || data_bytes <= net)
+		return false;
+	snprintf(target, sizeof(target), "%" PRIu64 " bytes of data in %s", data_bytes, path);
+	end_by_limit(stop->supervisor, LIMIT_MEMORY, target);
+	*resume = resume_nothing();
+	return true;
 }
 
 /* Address space that is only reserved costs nothing: node, Java, Go and wasm reserve far more than they use. What counts is
@@ -172,6 +184,19 @@ static uint64_t requested_bytes(const struct stop *stop)
 	return for_use ? args[1] : 0;
 }
 
+/* Writable and private, and larger than what is left below the net: the kernel will refuse it, reserved or not. */
+static bool net_refuses(const struct stop *stop, uint64_t *request)
+{
+	uint64_t net = data_net_bytes(stop->supervisor->policy), data;
+	bool counts = strcmp(stop->row->name, "mmap") == 0 && (stop->call.args[2] & PROT_WRITE) && (stop->call.args[3] & MAP_PRIVATE);
+	if (net == UNITS_NONE || !counts || proc_read_data(stop->task->process->tgid, &data) != 0)
+		return false;
+	if (data <= net && stop->call.args[1] <= net - data)
+		return false;
+	*request = stop->call.args[1];
+	return true;
+}
+
 /* mmap and mremap of an eighth of the limit or more: ENOMEM where what is in use and the request together exceed it. */
 struct resume handle_memory(struct stop *stop)
 {
@@ -182,10 +207,11 @@ struct resume handle_memory(struct stop *stop)
 	if (strcmp(stop->row->name, "mmap") == 0 && (stop->call.args[3] & MAP_FIXED) &&
 	    (stop->call.args[0] & UINT64_C(0x01ffffffffffffff)) < PAGE_END)
 		return resume_answer(-EPERM);
+	bool refused = limit != UNITS_NONE && net_refuses(stop, &request);
 	if (limit == UNITS_NONE || request == 0)
 		return resume_run();
-	uint64_t in_use = limit_memory_in_use(supervisor->shared);
-	if (in_use <= limit && request <= limit - in_use)
+	uint64_t in_use = memory_use_of_tree(supervisor->memory_use, supervisor->shared);
+	if (!refused && in_use <= limit && request <= limit - in_use)
 		return resume_run();
 	snprintf(target, sizeof(target), "%" PRIu64 " bytes of memory asked for with %" PRIu64 " in use", request, in_use);
 	remember_refusal(supervisor, LIMIT_MEMORY, target);
@@ -303,14 +329,10 @@ static int set_from_policy(const struct policy *policy, enum limit_id id, int re
 	return value == UNITS_NONE ? 0 : set_limit(resource, (rlim_t)value);
 }
 
-/* RLIMIT_DATA counts what is reserved for thread stacks too: only a net, far above the limit. */
 static int set_data_net(const struct policy *policy)
 {
-	const rlim_t slack = (rlim_t)1 << 30, stack = (rlim_t)8 << 20;
-	uint64_t memory = limit_value(policy, LIMIT_MEMORY), threads = limit_value(policy, LIMIT_THREADS);
-	if (memory == UNITS_NONE || threads == UNITS_NONE)
-		return 0;
-	return set_limit(RLIMIT_DATA, (rlim_t)memory + (rlim_t)threads * stack + slack);
+	uint64_t net = data_net_bytes(policy);
+	return net == UNITS_NONE ? 0 : set_limit(RLIMIT_DATA, (rlim_t)net);
 }
 
 int limit_set_in_child(const struct policy *policy)

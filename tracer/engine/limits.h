@@ -12,9 +12,6 @@ uint64_t limit_value(const struct policy *policy, enum limit_id id);
 void limit_fill_failure(const struct policy *policy, enum limit_id id, const char *target, int64_t when_ms,
 			struct record_failure *failure);
 
-/* Memory in use by the whole tree: RssAnon + RssShmem + VmSwap of every listed process. */
-uint64_t limit_memory_in_use(struct shared *shared);
-
 /* What a failure of limits.workspace says: bytes in the folder, and those that a call asked for (0: none did). */
 void limit_text_workspace(const struct quota *quota, uint64_t requested, char *target, size_t capacity);
 
@@ -24,6 +21,9 @@ bool limit_stops_growth(struct stop *stop, uint64_t bytes, struct resume *resume
 /* A clone that would be one process or thread too many: true with *resume set (the tree is being killed). Counts those that
  * were let through and have not shown up yet. */
 bool limit_stops_clone(struct stop *stop, bool thread, struct resume *resume);
+
+/* Is a program too large to start? The kernel would end it half-way, by a signal that tells nothing. As above. */
+bool limit_stops_program(struct stop *stop, uint64_t data_bytes, const char *path, struct resume *resume);
 
 /* The bytes from which such a request stops; UINT64_MAX for never. For the filter. */
 uint64_t limit_memory_request_threshold(const struct policy *policy);

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "engine/held.h"
+#include "engine/inode_set.h"
 #include "tracee/files.h"
 
 #include <dirent.h>
@@ -23,13 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BLOCK_BYTES = 512, OBJECT_LEAST_BYTES = 512, SET_FIRST_CAPACITY = 1024, LOOK_AT_CLOCK_EVERY = 64 };
-
-/* Inode numbers that were counted: open addressing, 0 is a free slot. */
-struct inode_set {
-	uint64_t *slots; /* owned */
-	size_t capacity, count;
-};
+enum { BLOCK_BYTES = 512, OBJECT_LEAST_BYTES = 512, LOOK_AT_CLOCK_EVERY = 64 };
 
 struct quota {
 	int top; /* owned */
@@ -52,52 +47,11 @@ struct quota {
 	char problem[256];
 };
 
-/* ---- the set of inodes -------------------------------------------------------------------------------------------- */
-
-static size_t slot_of(const struct inode_set *set, uint64_t inode)
-{
-	size_t at = (size_t)(inode * UINT64_C(0x9e3779b97f4a7c15)) & (set->capacity - 1);
-	while (set->slots[at] != 0 && set->slots[at] != inode)
-		at = (at + 1) & (set->capacity - 1);
-	return at;
-}
-
-static void set_grow(struct inode_set *set)
-{
-	struct inode_set old = *set;
-	set->capacity = old.capacity ? old.capacity * 2 : SET_FIRST_CAPACITY;
-	set->slots = memory_zeroed(set->capacity, sizeof(*set->slots));
-	for (size_t i = 0; i < old.capacity; i++)
-		if (old.slots[i])
-			set->slots[slot_of(set, old.slots[i])] = old.slots[i];
-	free(old.slots);
-}
-
-/* False where it was there already. */
-static bool set_add(struct inode_set *set, uint64_t inode)
-{
-	if (set->count >= set->capacity / 2)
-		set_grow(set);
-	size_t at = slot_of(set, inode);
-	if (set->slots[at] == inode)
-		return false;
-	set->slots[at] = inode;
-	set->count++;
-	return true;
-}
-
-static void set_clear(struct inode_set *set)
-{
-	if (set->count)
-		memset(set->slots, 0, set->capacity * sizeof(*set->slots));
-	set->count = 0;
-}
-
 /* ---- one object --------------------------------------------------------------------------------------------------- */
 
 static bool count_object(struct quota *quota, uint64_t inode, uint64_t blocks)
 {
-	if (!set_add(&quota->seen, inode))
+	if (!inode_set_add(&quota->seen, inode))
 		return false;
 	uint64_t bytes = blocks * BLOCK_BYTES;
 	quota->bytes += bytes > OBJECT_LEAST_BYTES ? bytes : OBJECT_LEAST_BYTES;
@@ -146,7 +100,7 @@ static void begin_anew(struct quota *quota)
 	for (size_t i = 0; i < quota->folder_count; i++)
 		free(quota->folders[i]);
 	quota->folder_count = 0;
-	set_clear(&quota->seen);
+	inode_set_clear(&quota->seen);
 	quota->bytes = 0;
 	quota->next_process = 0;
 	quota->folders_done = quota->answered = false;
@@ -273,7 +227,7 @@ void quota_free(struct quota *quota)
 	begin_anew(quota);
 	free(quota->folders[0]);
 	free(quota->folders);
-	free(quota->seen.slots);
+	inode_set_free(&quota->seen);
 	free(quota->path);
 	close(quota->top);
 	free(quota);

@@ -248,6 +248,7 @@ static int fork_tracer(struct front *front, const struct launch *launch, struct 
 		.launch = launch,
 		.shared = front->shared,
 		.quota = front->quota,
+		.memory_use = &front->memory_use,
 		.front = pair[1],
 		.front_pid = getpid(),
 		.front_group = getpgrp(),
@@ -290,6 +291,10 @@ static int prepare(struct front *front, struct launch *launch, struct run_captur
 	front->signals = open_signals();
 	if (front->signals < 0)
 		return error_system(error, errno, "cannot receive signals");
+	memory_use_begin(&front->memory_use);
+	memory_use_ignore(&front->memory_use, launch->descriptors[0]);
+	for (size_t i = 0; i < front->plan->keep_fd_count; i++)
+		memory_use_ignore(&front->memory_use, front->plan->keep_fds[i]);
 	failed = open_quota(front, error);
 	if (failed)
 		return failed;

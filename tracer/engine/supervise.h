@@ -10,6 +10,7 @@ struct supervise_start {
 	const struct run_plan *plan;
 	const struct launch *launch;
 	struct shared *shared;
+	struct memory_use *memory_use;
 	struct quota *quota; /* of the workspace, NULL for none */
 	int front;         /* socket to front */
 	pid_t front_pid;

@@ -72,6 +72,7 @@ static void supervisor_init(struct supervisor *supervisor, const struct supervis
 	supervisor->policy = start->plan->policy;
 	supervisor->shared = start->shared;
 	supervisor->quota = start->quota;
+	supervisor->memory_use = start->memory_use;
 	supervisor->record = &start->shared->record;
 	supervisor->front = start->front;
 	supervisor->launch = supervisor->injector.listener = -1;

@@ -186,7 +186,7 @@ int proc_statx_descriptor(pid_t tid, int fd, struct statx *status)
 
 int proc_read_memory(pid_t tgid, uint64_t *used_bytes)
 {
-	static const char *const keys[] = { "RssAnon", "RssShmem", "VmSwap" };
+	static const char *const keys[] = { "RssAnon", "RssShmem", "VmSwap", "HugetlbPages" };
 	const uint64_t kib = 1024;
 	char text[STATUS_BYTES + 1];
 	ssize_t length = proc_read_file(tgid, "status", text, STATUS_BYTES);
@@ -198,6 +198,18 @@ int proc_read_memory(pid_t tgid, uint64_t *used_bytes)
 		long used = status_number(text, keys[i], 10, 0);
 		*used_bytes += used > 0 ? (uint64_t)used * kib : 0; /* a zombie has no such lines */
 	}
+	return 0;
+}
+
+int proc_read_data(pid_t tgid, uint64_t *bytes)
+{
+	const uint64_t kib = 1024;
+	char text[STATUS_BYTES + 1];
+	int failed = read_status_text(tgid, text);
+	if (failed)
+		return failed;
+	long used = status_number(text, "VmData", 10, 0);
+	*bytes = used > 0 ? (uint64_t)used * kib : 0;
 	return 0;
 }
 

@@ -49,8 +49,11 @@ int proc_statx_descriptor(pid_t tid, int fd, struct statx *status);
 /* Up to `capacity` bytes of a small file of /proc/TID: the length or -errno. Not NUL-terminated. */
 ssize_t proc_read_file(pid_t tid, const char *name, char *target, size_t capacity);
 
-/* Memory in use that is the process' own: RssAnon + RssShmem + VmSwap. 0 or -errno. */
+/* Memory in use that is the process' own: RssAnon + RssShmem + VmSwap + HugetlbPages. 0 or -errno. */
 int proc_read_memory(pid_t tgid, uint64_t *used_bytes);
+
+/* What RLIMIT_DATA counts of the process: private writable address space. 0 or -errno. */
+int proc_read_data(pid_t tgid, uint64_t *bytes);
 
 /* Has the signal been sent to the thread or its process, and not been delivered yet? */
 bool proc_signal_is_pending(pid_t tid, int number);
