@@ -70,14 +70,29 @@ static void fill_link(pid_t pid, const char *name, struct record_bytes *target)
 	record_bytes_set(target, link, length > 0 ? (size_t)length : 0);
 }
 
-static void fill_process(struct record_process *process, const struct task *task)
+static void fill_command(char *const *command, struct record_process *process)
+{
+	for (; *command && process->argv_length < sizeof(process->argv); command++) {
+		size_t length = strlen(*command) + 1, room = sizeof(process->argv) - process->argv_length;
+		memcpy(process->argv + process->argv_length, *command, length < room ? length : room);
+		process->argv_length += (uint32_t)(length < room ? length : room);
+	}
+}
+
+/* Until the target's first execve the process is a copy of bailiff: its program says nothing about the run, and its
+ * arguments may hold a value that --env was given and that no verdict shows. */
+static void fill_process(const struct supervisor *supervisor, struct record_process *process, const struct task *task)
 {
 	process->pid = task->process->tgid;
 	process->tid = task->tid;
-	fill_link(task->tid, "exe", &process->exe);
 	fill_link(task->tid, "cwd", &process->cwd);
-	ssize_t length = proc_read_file(task->tid, "cmdline", process->argv, sizeof(process->argv));
-	process->argv_length = length > 0 ? (uint32_t)length : 0;
+	if (supervisor->started) {
+		fill_link(task->tid, "exe", &process->exe);
+		ssize_t length = proc_read_file(task->tid, "cmdline", process->argv, sizeof(process->argv));
+		process->argv_length = length > 0 ? (uint32_t)length : 0;
+	} else {
+		fill_command(supervisor->plan->command, process);
+	}
 	process->argv_truncated = process->argv_length == sizeof(process->argv);
 }
 
@@ -171,7 +186,7 @@ static void fill_failure(struct stop *stop, const struct operation *operation, s
 	if (operation->kernel_would)
 		text_copy(failure->kernel_would, sizeof(failure->kernel_would), errno_text(operation->kernel_would));
 	failure->has_process = true;
-	fill_process(&failure->process, stop->task);
+	fill_process(supervisor, &failure->process, stop->task);
 	fill_ancestry(supervisor, failure, stop->task);
 	fill_considered(stop, operation, failure);
 	fill_suggestions(stop, operation, failure);
@@ -207,6 +222,11 @@ static void explain(struct stop *stop)
 	const struct process *process = stop->task->process;
 	if (!supervisor->plan->explainer)
 		return;
+	if (!supervisor->started) { /* what is on the stack is bailiff's own code */
+		text_copy(explanation->stack_missing, sizeof(explanation->stack_missing), "the program had not started");
+		explanation->captured = true;
+		return;
+	}
 	if (process->vfork_parent) {
 		struct record_snapshot *parent = &explanation->snapshots[1];
 		_Static_assert(sizeof(parent->registers) == sizeof(process->vfork_registers.bytes), "the same registers");
