@@ -16,6 +16,7 @@ enum {
 	LOCALS_MAX = 1 << 20,
 	PROPERTY_MAX = 64,        /* of a prototype: its constructor is the first that a class makes */
 	OBJECT_HEADER_WORDS = 3,
+	FUNCTION_TYPES = 16,      /* behind the first of them */
 	CODE_OFFSET_MAX = 1 << 28,
 	NAME_BYTES = sizeof(((struct record_script_frame *)0)->function),
 };
@@ -70,9 +71,16 @@ static bool read_scope(const struct node *node, uint64_t object, struct node_sco
 	return false;
 }
 
+/* Classes, and functions of V8's own that make arrays and the like, have types of their own. */
+static bool is_function(const struct node *node, uint64_t object)
+{
+	int32_t type = node_type(node, object);
+	return type >= node->constants.type_function && type <= node->constants.type_function + FUNCTION_TYPES;
+}
+
 static bool read_shared(const struct node *node, uint64_t function, uint64_t *shared)
 {
-	return node_read_field(node, function, node->constants.function_shared, shared) &&
+	return is_function(node, function) && node_read_field(node, function, node->constants.function_shared, shared) &&
 	       node_type(node, *shared) == node->constants.type_shared;
 }
 
@@ -118,7 +126,7 @@ static bool class_of(const struct node *node, uint64_t object, uint64_t *shared)
 	int32_t listed;
 	if (node_type(node, object) == constants->type_global || !node_read_field(node, object, 0, &map) ||
 	    !node_read_field(node, map, constants->map_prototype, &prototype) || !node_read_field(node, prototype, 0, &map) ||
-	    !why_read(node->process, map - 1 + (uint64_t)constants->map_words, &words, 1))
+	    !node_read(node, map - 1 + (uint64_t)constants->map_words, &words, 1))
 		return false;
 	if (search_constructor(node, prototype, OBJECT_HEADER_WORDS, words, prototype, shared))
 		return true;
@@ -154,7 +162,7 @@ static uint8_t *read_bytes(const struct node *node, uint64_t object, int32_t dat
 	if (!node_read_integer(node, object, node->constants.array_length, &bytes) || bytes < 0 || bytes > TABLE_BYTES_MAX)
 		return NULL;
 	uint8_t *copy = memory_zeroed((size_t)bytes + 1, 1);
-	if (!why_read(node->process, object - 1 + (uint64_t)data, copy, (size_t)bytes)) {
+	if (!node_read(node, object - 1 + (uint64_t)data, copy, (size_t)bytes)) {
 		free(copy);
 		return NULL;
 	}
@@ -194,10 +202,9 @@ static bool find_instructions(const struct node *node, uint64_t code, const uint
 		*start = stream - 1 + (uint64_t)constants->instructions_start;
 		return constants->instructions_start > 0 && node_type(node, stream) == constants->type_instructions;
 	}
-	if (constants->code_start <= 0)
-		return false;
+	*node->failed |= constants->code_start <= 0;
 	*start = code - 1 + (uint64_t)constants->code_start;
-	return version->instructions == NODE_INSTRUCTIONS_INLINE || why_read_u64(node->process, *start, start);
+	return version->instructions == NODE_INSTRUCTIONS_INLINE || node_read(node, *start, start, sizeof(*start));
 }
 
 static int64_t bytecode_at(const struct node *node, uint64_t table_object, uint64_t bytecodes_object, uint32_t pc)
@@ -207,7 +214,8 @@ static int64_t bytecode_at(const struct node *node, uint64_t table_object, uint6
 	auto_free uint8_t *table = read_table(node, table_object, &length);
 	auto_free uint8_t *code = read_bytes(node, bytecodes_object, node->constants.bytecodes_data, &bytecodes.length);
 	auto_free uint8_t *sizes = memory_zeroed(3, node->bytecode_count + 1);
-	if (!table || !code || !bytecodes.count || !why_read(node->process, node->bytecode_sizes, sizes, 3 * bytecodes.count))
+	*node->failed |= !bytecodes.count;
+	if (!table || !code || !bytecodes.count || !node_read(node, node->bytecode_sizes, sizes, 3 * bytecodes.count))
 		return -1;
 	bytecodes.code = code;
 	bytecodes.sizes = sizes;
@@ -228,7 +236,7 @@ static bool baseline_offset(const struct node *node, const struct node_frame *fr
 	return *offset >= 0;
 }
 
-/* -1 where the frame runs optimized code. */
+/* -1 where the frame runs optimized code, or something could not be read. */
 static int64_t find_position(const struct node *node, const struct node_frame *frame, uint64_t shared)
 {
 	int64_t offset;
@@ -306,18 +314,22 @@ const char *node_code_describe(const struct node *node, const struct node_frame 
 {
 	struct node_scope scope;
 	uint64_t shared, script;
+	*node->failed = false;
 	if (!read_shared(node, frame->function, &shared) ||
 	    !node_read_field(node, shared, node->constants.shared_script, &script))
 		return "a frame of JavaScript has no function";
-	*hidden = node_type(node, script) != node->constants.type_script;
+	*hidden = node_type(node, script) != node->constants.type_script && !*node->failed;
 	if (*hidden)
 		return NULL;
 	if (!read_file(node, script, described) || !describe_scope(node, shared, &scope))
 		return "the name of a function of JavaScript cannot be read";
 	add_class(node, frame, scope.name);
+	if (*node->failed)
+		return "a function of JavaScript cannot be read";
 	text_copy(described->function, sizeof(described->function), scope.name[0] || scope.top_level ? scope.name : "<anonymous>");
 	int64_t position = find_position(node, frame, shared);
-	*line = position >= 0 ? NODE_LINE_EXACT : NODE_LINE_OF_FUNCTION;
-	described->line = line_of(node, script, position >= 0 ? position : scope.start);
+	bool optimized = position < 0 && !*node->failed;
+	*line = optimized ? NODE_LINE_OF_FUNCTION : NODE_LINE_EXACT;
+	described->line = line_of(node, script, optimized ? scope.start : position);
 	return NULL;
 }

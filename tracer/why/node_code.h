@@ -15,8 +15,8 @@ struct node_frame {
 
 enum node_line { NODE_LINE_EXACT, NODE_LINE_OF_FUNCTION };
 
-/* Fills function, file, line and own_code. *line says which line that is: of optimized code it is the one that the function
- * begins on. *hidden: V8's own function, with no script. NULL, or why not. */
+/* Fills function, file, line and own_code. *line says which line that is, if it could be told: of optimized code it is the
+ * one that the function begins on. *hidden: V8's own function, with no script. NULL, or why not. */
 const char *node_code_describe(const struct node *node, const struct node_frame *frame, struct record_script_frame *described,
 			       enum node_line *line, bool *hidden);
 

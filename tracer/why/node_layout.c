@@ -40,6 +40,7 @@ static const struct constant constants[] = {
 	{ FIELD(kind_builtin_exit), false, "frametype_BuiltinExitFrame", NULL },
 	{ FIELD(kind_callback_exit), true, "frametype_ApiCallbackExitFrame", NULL },
 	{ FIELD(kind_accessor_exit), true, "frametype_ApiAccessorExitFrame", NULL },
+	{ FIELD(type_function), false, "type_JSFunction__JS_FUNCTION_TYPE", NULL },
 	{ FIELD(function_shared), false, "class_JSFunction__shared__SharedFunctionInfo", NULL },
 	{ FIELD(function_prototype), false, "class_JSFunction__prototype_or_initial_map__HeapObject",
 	  "class_JSFunction__prototype_or_initial_map__Tagged_HeapObject_" },
@@ -165,10 +166,16 @@ const char *node_layout_find(const struct why_process *process, struct node *nod
 	return NULL;
 }
 
+bool node_read(const struct node *node, uint64_t address, void *to, size_t length)
+{
+	bool read = why_read(node->process, address, to, length);
+	*node->failed |= !read;
+	return read;
+}
+
 bool node_read_fields(const struct node *node, uint64_t object, int32_t offset, uint64_t *values, size_t count)
 {
-	return (object & 3) == 1 && offset >= 0 &&
-	       why_read(node->process, object - 1 + (uint64_t)offset, values, count * sizeof(*values));
+	return (object & 3) == 1 && offset >= 0 && node_read(node, object - 1 + (uint64_t)offset, values, count * sizeof(*values));
 }
 
 bool node_read_field(const struct node *node, uint64_t object, int32_t offset, uint64_t *value)
@@ -193,7 +200,7 @@ int32_t node_type(const struct node *node, uint64_t object)
 	uint64_t map;
 	uint16_t type;
 	if (!node_read_field(node, object, 0, &map) || (map & 3) != 1 ||
-	    !why_read(node->process, map - 1 + (uint64_t)node->constants.map_type, &type, sizeof(type)))
+	    !node_read(node, map - 1 + (uint64_t)node->constants.map_type, &type, sizeof(type)))
 		return -1;
 	return type;
 }

@@ -15,7 +15,7 @@ struct node_constants {
 	int32_t map_type, map_prototype, map_words, type_map, type_global;
 	int32_t frame_function, frame_bytecodes, frame_bytecode_offset, frame_receiver;
 	int32_t kind_entry, kind_construct_entry, kind_exit, kind_builtin_exit, kind_callback_exit, kind_accessor_exit;
-	int32_t function_shared, function_prototype, object_properties, shared_name, shared_script, type_shared, type_scope;
+	int32_t type_function, function_shared, function_prototype, object_properties, shared_name, shared_script, type_shared, type_scope;
 	int32_t scope_local_count, scope_locals;
 	int32_t script_name, script_source, type_script;
 	int32_t array_length, bytecodes_data, type_bytecodes;
@@ -44,12 +44,16 @@ struct node {
 	struct node_constants constants;
 	uint64_t bytecode_sizes; /* address of V8's table: one byte for each width of operands and bytecode */
 	uint32_t bytecode_count;
+	bool *failed; /* set when what should be there could not be read: what is concluded from that is nothing */
 };
 
 bool node_layout_probe(const struct why_process *process);
 
-/* NULL, or why this V8 cannot be read. */
+/* NULL, or why this V8 cannot be read. Leaves `failed` to the caller. */
 const char *node_layout_find(const struct why_process *process, struct node *node);
+
+/* As why_read; what fails is remembered. */
+bool node_read(const struct node *node, uint64_t address, void *to, size_t length);
 
 /* The value that stands `offset` bytes into an object. False also for what is no object. */
 bool node_read_field(const struct node *node, uint64_t object, int32_t offset, uint64_t *value);

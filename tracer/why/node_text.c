@@ -22,7 +22,7 @@ static bool read_header(const struct node *node, uint64_t object, struct string_
 	const struct node_constants *constants = &node->constants;
 	int32_t type = node_type(node, object);
 	if (type < 0 || type >= constants->string_first_other ||
-	    !why_read_u32(node->process, object - 1 + (uint64_t)constants->string_length, &header->length))
+	    !node_read(node, object - 1 + (uint64_t)constants->string_length, &header->length, sizeof(header->length)))
 		return false;
 	header->form = type & constants->string_form_mask;
 	header->wide = (type & constants->string_width_mask) != constants->string_one_byte;
@@ -95,8 +95,8 @@ static bool read_characters(const struct node *node, const struct node_text *tex
 {
 	unsigned char narrow[CHUNK];
 	if (text->wide)
-		return why_read(node->process, text->data + (uint64_t)from * 2, to, count * 2);
-	if (!why_read(node->process, text->data + from, narrow, count))
+		return node_read(node, text->data + (uint64_t)from * 2, to, count * 2);
+	if (!node_read(node, text->data + from, narrow, count))
 		return false;
 	for (size_t i = 0; i < count; i++)
 		to[i] = narrow[i];

@@ -130,7 +130,7 @@ static uint64_t find_exit(const struct node_stack *stack)
 /* ---- the walk ----------------------------------------------------------------------------------------------------- */
 
 struct node_walk {
-	const struct node *node;
+	struct node node;
 	const struct node_stack *stack;
 	struct script_walk kept;
 	uint64_t frame, pc;  /* the next one, and where it goes on */
@@ -152,7 +152,7 @@ static uint64_t word_at(const struct node_words *words, int32_t offset)
 
 static const char *add_function(struct node_walk *walk, const struct node_words *words)
 {
-	const struct node_constants *constants = &walk->node->constants;
+	const struct node_constants *constants = &walk->node.constants;
 	struct record_script_frame described = {.language = "javascript"};
 	struct node_frame frame = {
 		.function = word_at(words, constants->frame_function),
@@ -163,7 +163,7 @@ static const char *add_function(struct node_walk *walk, const struct node_words 
 	};
 	enum node_line line = NODE_LINE_EXACT;
 	bool hidden;
-	const char *why = node_code_describe(walk->node, &frame, &described, &line, &hidden);
+	const char *why = node_code_describe(&walk->node, &frame, &described, &line, &hidden);
 	if (why || hidden)
 		return why;
 	walk->optimized |= line != NODE_LINE_EXACT && described.own_code;
@@ -193,7 +193,7 @@ static const char *walk_frame(struct node_walk *walk)
 {
 	struct node_words words;
 	uint64_t next, pc;
-	if (!read_frame(walk->stack, walk->node, walk->frame, &words, &next, &pc))
+	if (!read_frame(walk->stack, &walk->node, walk->frame, &words, &next, &pc))
 		return "a frame of V8 cannot be read";
 	const char *why = word_at(&words, -8) & 1 ? add_function(walk, &words) : NULL;
 	walk->frame = next;
@@ -256,17 +256,18 @@ static struct why_process *borrow_parent(const struct node_stack *stack, uint64_
 
 static const char *walk_from(const struct node_stack *stack, uint64_t exit, struct node_walk *walk)
 {
-	struct node node = *stack->node;
-	walk->node = &node;
+	walk->node = *stack->node;
 	walk->stack = stack;
 	walk->frame = exit;
 	const char *why = walk_frames(walk);
-	auto_free struct why_process *parent = why && !walk->kept.count ? borrow_parent(stack, exit) : NULL;
+	struct why_process *parent = why && !walk->kept.count ? borrow_parent(stack, exit) : NULL;
 	if (parent) {
-		node.process = parent;
+		walk->node.process = parent;
 		walk->frame = exit;
+		walk->pc = 0;
 		why = walk_frames(walk);
 	}
+	free(parent);
 	return why;
 }
 
@@ -293,7 +294,9 @@ static size_t script_node_frames(const struct why_process *process, struct recor
 {
 	struct node_walk walk = {.kept = {.frames = frames, .most = most}};
 	struct node node;
+	bool failed = false;
 	const char *why = node_layout_find(process, &node);
+	node.failed = &failed;
 	if (!why && most)
 		why = node_walk(&node, &walk);
 	if (why && why_time_is_over(process))
