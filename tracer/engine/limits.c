@@ -1,5 +1,6 @@
 #include "engine/limits.h"
 
+#include "engine/clones.h"
 #include "engine/handlers.h"
 
 #include "base/clock.h"
@@ -108,29 +109,17 @@ void limit_blame_refusal(struct supervisor *supervisor)
 
 /* ---- processes and threads ---------------------------------------------------------------------------------------- */
 
-struct pending_clones {
-	unsigned processes, threads;
-};
-
-static void count_pending(struct task *task, void *data)
-{
-	struct pending_clones *pending = data;
-	pending->processes += task->cloning == TASK_CLONING_PROCESS;
-	pending->threads += task->cloning != TASK_CLONING_NOTHING;
-}
-
 /* Counted by us: RLIMIT_NPROC counts every process of the uid, other runs too, and means nothing to root. */
 bool limit_stops_clone(struct stop *stop, bool thread, struct resume *resume)
 {
 	struct supervisor *supervisor = stop->supervisor;
 	const struct policy *policy = supervisor->policy;
 	uint64_t most_processes = limit_value(policy, LIMIT_PROCESSES), most_threads = limit_value(policy, LIMIT_THREADS);
-	struct pending_clones pending = { 0, 0 };
+	const struct clones_pending pending = clones_pending(supervisor->tasks);
 	char target[160];
-	tasks_each(supervisor->tasks, count_pending, &pending);
 	uint64_t processes = (uint64_t)tasks_process_count(supervisor->tasks) + pending.processes + !thread;
 	uint64_t threads = (uint64_t)tasks_count(supervisor->tasks) + pending.threads + 1;
-	stop->task->cloning = thread ? TASK_CLONING_THREAD : TASK_CLONING_PROCESS;
+	clones_begin(stop->task, thread);
 	bool too_many = !thread && processes > most_processes;
 	if (!too_many && threads <= most_threads)
 		return false;

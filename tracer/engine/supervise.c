@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "engine/freeze.h"
+#include "engine/clones.h"
 #include "engine/handlers.h"
 #include "engine/identity.h"
 #include "engine/limits.h"
@@ -283,7 +284,8 @@ static void on_new_task(struct supervisor *supervisor, struct task *parent, cons
 		placement_inherited(supervisor->placement, event->tid, tid);
 	if (adopted)
 		inherit(adopted->process, parent, event);
-	if (tid > 0 && !adopted && !ended_early(early, tid)) {
+	bool came_early = clones_settle(supervisor->tasks, parent, tid > 0 ? tid : 0);
+	if (tid > 0 && !adopted && !came_early && !ended_early(early, tid)) {
 		struct task *task = event->is_process ? supervisor_add_task(supervisor, tid, tid, parent->process->tgid)
 						      : adopt_task(supervisor, tid);
 		if (task)
@@ -428,12 +430,17 @@ static void handle_event(struct supervisor *supervisor, const struct wait_event 
 		early->tids[early->next++ % ENDED_EARLY_MAX] = event->tid;
 		return;
 	}
-	if (!task && !(task = adopt_task(supervisor, event->tid)))
-		return; /* gone already */
+	if (!task) {
+		task = adopt_task(supervisor, event->tid);
+		if (!task)
+			return; /* gone already */
+		clones_child_came_early(supervisor->tasks, task);
+	}
 	if (supervisor->ending && !end)
 		kill(task->process->tgid, SIGKILL); /* a thread that was made while the others were killed */
 
-	task->cloning = TASK_CLONING_NOTHING; /* its child has shown up, or there is none */
+	if (event->kind != WAIT_NEW_TASK)
+		clones_settle(supervisor->tasks, task, 0);
 	switch (event->kind) {
 	case WAIT_SECCOMP_STOP:
 		if (!supervisor->ending)

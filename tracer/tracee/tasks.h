@@ -62,6 +62,7 @@ struct task {
 	bool exiting;          /* announced its end */
 	bool frozen;           /* was asked to stop (freeze_descriptors), and has not said so yet */
 	enum task_cloning cloning;
+	pid_t early_child;     /* one that was seen before the event that tells of it; 0 */
 	uint64_t last_stop_ns;    /* of calls; how often it stops decides where it runs (engine/placement.h) */
 	unsigned stops_in_a_row, moved_index;
 	bool identity_valid;   /* identity below is current */
