@@ -205,14 +205,14 @@ static void test_folders_only(void)
 		{ "/one", false, false },     { "/one/two", true, false },   { "/", true, false },        { "/other", true, false },
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
-		const struct path_request request = { R, rows[i].path, SELF, rows[i].directory };
+		const struct path_request request = { .access = R, .path = rows[i].path, .self = SELF, .directory = rows[i].directory };
 		tap_ok((decide_path(policy, &request).kind == DECISION_ALLOW) == rows[i].allowed, "%s %s is %s", rows[i].path,
 		       rows[i].directory ? "as a folder" : "as whatever it is", rows[i].allowed ? "allowed" : "refused");
-		const struct path_request write = { W, rows[i].path, SELF, rows[i].directory };
+		const struct path_request write = { .access = W, .path = rows[i].path, .self = SELF, .directory = rows[i].directory };
 		tap_number(decide_path(policy, &write).kind, DECISION_DENY, "writing there is another matter");
 	}
 	struct considered considered[2];
-	const struct path_request request = { R, "/one", SELF, false };
+	const struct path_request request = { .access = R, .path = "/one", .self = SELF };
 	size_t count = decide_consider_path(policy, &request, considered, 2);
 	tap_ok(count == 1 && strcmp(considered[0].why, "covers the listing of folders, not files") == 0, "and the near miss says so");
 	char *shown = policy_to_json(policy);
@@ -384,6 +384,27 @@ static void test_considered_paths(const struct policy *policy)
 	}
 }
 
+static void test_considered_through_links(const struct policy *policy)
+{
+	static const struct {
+		const char *given, *expected;
+	} cases[] = {
+		{ "/data/link/x", "/data/** (covers the name, but a link leads from there to elsewhere)" },
+		{ "/data/deep/er/log", "/data/** (covers the name, but a link leads from there to elsewhere)" },
+		{ "/data/../elsewhere/x", "" },
+		{ "data/link/x", "" },
+		{ "/out/link", "" },
+		{ NULL, "" },
+	};
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		struct considered considered[4];
+		const struct path_request request = { .access = R, .path = "/elsewhere/x", .given = cases[i].given, .self = SELF };
+		size_t count = decide_consider_path(policy, &request, considered, 4);
+		expect_considered(considered, count, cases[i].expected, cases[i].given ? cases[i].given : "an unknown name");
+		tap_ok(decide_path(policy, &request).kind == DECISION_DENY, "and the name as given allows nothing");
+	}
+}
+
 static void test_considered_order(void)
 {
 	struct policy *policy = bound("{\"paths\": {\"read\": [\"/a/x\", \"/a/b/x\", \"/a/b/c/x\", \"/a/b/y\", \"/a/b/c/y\", \"${SCRIPT}\", \"/b/c\"]}}");
@@ -446,6 +467,7 @@ int main(void)
 	test_network(policy);
 	test_calls(policy);
 	test_considered_paths(policy);
+	test_considered_through_links(policy);
 	test_considered_order();
 	test_considered_network(policy);
 	policy_free(policy);

@@ -174,7 +174,8 @@ static void test_promises(void)
 			name = row->policy;
 			policy = bound(name);
 		}
-		const struct path_request request = { row->access & ~(unsigned)FOLDER, row->path, SELF, (row->access & FOLDER) != 0 };
+		const struct path_request request = { .access = row->access & ~(unsigned)FOLDER, .path = row->path, .self = SELF,
+			.directory = (row->access & FOLDER) != 0 };
 		tap_ok(policy && (decide_path(policy, &request).kind == DECISION_ALLOW) == row->allowed, "%s %s access %u to %s", name,
 		       row->allowed ? "allows" : "refuses", row->access, row->path);
 	}

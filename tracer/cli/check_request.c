@@ -49,9 +49,10 @@ static void fill_reply(struct reply *reply, const struct decision *decision, enu
 		reply->position = *decision->position;
 }
 
-static void consider_path(const struct policy *policy, unsigned access, const char *path, pid_t self, struct reply *reply)
+static void consider_path(const struct policy *policy, unsigned access, const char *path, const char *given, pid_t self,
+			  struct reply *reply)
 {
-	const struct path_request request = { .access = access, .path = path, .self = self };
+	const struct path_request request = { .access = access, .path = path, .given = given, .self = self };
 	if (reply->blocked)
 		reply->nearest_count = decide_consider_path(policy, &request, reply->nearest, NEAREST_MAX);
 }
@@ -72,7 +73,7 @@ static int ask_path(const struct policy *policy, unsigned access, const char *ob
 	fill_reply(reply, &decision, rule_of_access(access));
 	auto_free char *canonical = check_resolve(object, NULL);
 	if (canonical)
-		consider_path(policy, access, canonical, getpid(), reply);
+		consider_path(policy, access, canonical, object, getpid(), reply);
 	return 0;
 }
 
@@ -291,7 +292,7 @@ static bool replay_path(const struct policy *policy, const cJSON *violation, enu
 	pid_t self = (pid_t)json_number(json_get(violation, "process"), "pid");
 	struct decision decision = check_canonical(policy, access, resolved, self);
 	fill_reply(reply, &decision, rule);
-	consider_path(policy, access, resolved, self, reply);
+	consider_path(policy, access, resolved, json_string(path, "given"), self, reply);
 	return true;
 }
 

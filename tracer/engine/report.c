@@ -3,10 +3,12 @@
 #include "base/clock.h"
 #include "base/text.h"
 #include "engine/events.h"
+#include "engine/resolve.h"
 #include "policy/suggest.h"
 #include "verdict/verdict.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -115,8 +117,22 @@ static struct path_request path_request_of(const struct stop *stop, const struct
 	return (struct path_request){ .access = operation->access, .path = operation->resolved, .self = stop->task->process->tgid };
 }
 
+/* What the program wrote, as an absolute name. False where a relative one belongs to another folder than the current one. */
+static bool given_from_root(const struct stop *stop, const struct operation *operation, const char *cwd, char *name, size_t size)
+{
+	struct resolved from_cwd;
+	if (!operation->given || operation->given[0] == '/')
+		return operation->given && text_copy(name, size, operation->given);
+	if (resolve_path(stop->supervisor, stop->task, AT_FDCWD, operation->given, 0, &from_cwd) != 0 ||
+	    strcmp(from_cwd.path, operation->resolved) != 0)
+		return false;
+	int length = snprintf(name, size, "%s/%s", cwd, operation->given);
+	return length > 0 && (size_t)length < size;
+}
+
 static void fill_considered(const struct stop *stop, const struct operation *operation, struct record_failure *failure)
 {
+	char given[PATH_MAX];
 	struct considered considered[RECORD_CONSIDERED_MAX];
 	const struct policy *policy = stop->supervisor->policy;
 	size_t count = 0;
@@ -124,6 +140,8 @@ static void fill_considered(const struct stop *stop, const struct operation *ope
 		count = decide_consider_connect(policy, operation->list, operation->address, considered, RECORD_CONSIDERED_MAX);
 	} else if (operation->access && operation->resolved) {
 		struct path_request request = path_request_of(stop, operation);
+		if (given_from_root(stop, operation, failure->process.cwd.bytes, given, sizeof(given)))
+			request.given = given;
 		count = decide_consider_path(policy, &request, considered, RECORD_CONSIDERED_MAX);
 	}
 	for (size_t i = 0; i < count; i++) {

@@ -7,7 +7,8 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { KEPT_MAX = 16, SCORE_MATCHES = 1000 /* more than any number of components */ };
+/* SCORE_MATCHES is more than any number of components. */
+enum { KEPT_MAX = 16, SCORE_MATCHES = 1000, SCORE_MATCHES_GIVEN };
 
 /* The best so far, nearest first; among equals the one that stands first in the policy. */
 struct kept {
@@ -49,12 +50,24 @@ static void keep_dropped(struct kept *kept, const struct rule *rule, enum rule_l
 
 static const char *const list_words[] = { [LIST_READ] = "read", [LIST_WRITE] = "write", [LIST_EXECUTE] = "execute" };
 
-static bool matches(const struct rule *rule, const struct path_request *request)
+static bool matches_name(const struct rule *rule, const char *name, pid_t self)
 {
 	for (size_t i = 0; i < rule->pattern_count; i++)
-		if (pattern_matches(rule->patterns[i], request->path, request->self))
+		if (pattern_matches(rule->patterns[i], name, self))
 			return true;
 	return false;
+}
+
+static bool matches(const struct rule *rule, const struct path_request *request)
+{
+	return matches_name(rule, request->path, request->self);
+}
+
+/* "But I did list it": the name as written is covered, what it leads to is not. With `..` in it the letters say nothing. */
+static bool covers_given(const struct rule *rule, const struct path_request *request)
+{
+	return request->given && variable_value_is_normal(request->given) && !matches(rule, request) &&
+	       matches_name(rule, request->given, request->self);
 }
 
 /* An entry whose first component differs already is not near. */
@@ -93,6 +106,11 @@ static void consider_missing(struct kept *kept, const struct policy *policy, enu
 						 list_words[list], list_words[missing]);
 			} else if (list == missing && rule->dropped) {
 				keep_dropped(kept, rule, (enum rule_list)list);
+			} else if (list == missing && covers_given(rule, request)) {
+				considered = keep(kept, SCORE_MATCHES_GIVEN, rule, (enum rule_list)list);
+				if (considered)
+					snprintf(considered->why, sizeof(considered->why),
+						 "covers the name, but a link leads from there to elsewhere");
 			} else if (list == missing) {
 				keep_miss(kept, rule, (enum rule_list)list, request);
 			}

@@ -29,6 +29,8 @@ struct path_request {
 	pid_t self;       /* tgid of the caller: what /proc/self means */
 	bool directory;   /* the call can open nothing but a folder (O_DIRECTORY and no O_TMPFILE): read entries that end
 			   * in a slash count. Where that is not sure, false */
+	const char *given; /* the name before its links were followed, absolute; NULL where nobody knows. Explains a
+			    * refusal (decide_consider_path), and decides nothing */
 };
 
 /* hide, then deny, then each access against its own list. */
