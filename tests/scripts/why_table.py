@@ -3,8 +3,8 @@
 line per row.
 
 The sources are in tests/why/. What a row expects is found in them: the line is the one that carries `HERE` and the row's mark.
-Before the call the program prints what its own language says of its stack (backtrace(), traceback, BASH_LINENO, caller(), debug_backtrace()):
-where a row is witnessed, the verdict must have the same frames. Another language is one more entry of LANGUAGES and a table."""
+Before the call the program prints what its own language says of its stack (backtrace(), traceback, BASH_LINENO, caller(), debug_backtrace(),
+Error().stack): where a row is witnessed, the verdict must have the same frames. Another language is one more entry of LANGUAGES and a table."""
 
 import os
 import re
@@ -161,12 +161,30 @@ PHP_OPERATIONS = (
 PHP_FUNCTIONS = {"signals": "on_signal", "sorted": "{closure", "generated": "Job::rest", "destroyed": "Job::__destruct", "in_fiber": "{closure",
 	"loads": "{closure"}
 
+JAVASCRIPT_OPERATIONS = (
+	("open_read", FILE, "read"), ("open_write", FILE, "write"), ("open_append", FILE, "write"), ("open_exclusive", NEW, "write"),
+	("read_file", FILE, "read"), ("write_file", FILE, "write"), ("append_file", FILE, "write"), ("do_truncate", FILE, "read"),
+	("do_copy", NEW, "write"), ("do_unlink", FILE, "write"), ("do_rename", FILE, "write"), ("do_mkdir", NEW, "write"),
+	("do_rmdir", f"{FOLDER}/empty", "write"), ("do_chmod", FILE, "write"), ("do_utimes", FILE, "write"), ("do_symlink", NEW, "write"),
+	("do_link", FILE, "write"), ("do_stat", FILE, "stat", LISTED), ("do_access", FILE, "stat", LISTED), ("do_chdir", FOLDER, "stat", LISTED),
+	("read_folder", FOLDER, "read"), ("open_folder", FOLDER, "read"), ("temporary_folder", FOLDER, "write", {}, f"{FOLDER}/made*"),
+	("do_require", FILE, "read"), ("connect_path", SOCKET, "network"),
+	("bind_path", NEW, "write"), ("binds", "-", "bind", {}, "[::]:9"), ("run", PROGRAM, "execute"), ("run_file", PROGRAM, "execute"),
+	("run_beside", PROGRAM, "execute"), ("run_shell", "-", "execute", NO_SHELL, SHELL), ("shell_beside", "-", "execute", NO_SHELL, SHELL),
+	("do_kill", "-", "signal", {}, "PROCESS"), ("signals", FILE, "read"), ("other_thread", FILE, "read"), ("sorted", FILE, "read"),
+	("generated", FILE, "read"), ("constructed", FILE, "read"), ("awaited", FILE, "read"), ("later", FILE, "read"),
+	("from_native", FILE, "read"), ("at_exit", FILE, "read"),
+)
+JAVASCRIPT_FUNCTIONS = {"signals": "on_signal", "sorted": "<anonymous>", "generated": "Job.rest", "constructed": "Job", "later": "in_timer",
+	"from_native": "toJSON", "at_exit": "ends"}
+
 # What runs it, its source, its table, and the function of a row where it has another name than the row.
 LANGUAGES = {
 	"python": ("/usr/bin/python3", "operations.py", PYTHON_OPERATIONS, PYTHON_FUNCTIONS),
 	"bash": ("/bin/bash", "operations.sh", BASH_OPERATIONS, BASH_FUNCTIONS),
 	"perl": ("/usr/bin/perl", "operations.pl", PERL_OPERATIONS, PERL_FUNCTIONS),
 	"php": ("/usr/bin/php", "operations.php", PHP_OPERATIONS, PHP_FUNCTIONS),
+	"javascript": ("/usr/bin/node", "operations.js", JAVASCRIPT_OPERATIONS, JAVASCRIPT_FUNCTIONS),
 }
 
 
