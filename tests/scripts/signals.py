@@ -153,24 +153,30 @@ def stops_while_it_starts():
 	tap.equal("60 runs, each stopped and continued while it starts", [end for end in ended if end != (0, b"ran\n")], [])
 
 
-def stops_between_programs():
-	"""Each execve borrows the thread for calls of bailiff's own, which a stop takes back: they are made again."""
+def chain_of_programs(name, count, receiver, *numbers):
+	"""Programs that execute one another, while `receiver(process)` gets these signals all the time."""
 	folder = fresh("chain")
 	with open(os.path.join(folder, "chain.sh"), "w", encoding="ascii") as file:
 		file.write('echo begun; [ "$1" -eq 0 ] || exec /bin/sh "$0" $(($1 - 1)); echo ended\n')
-	process = start(folder, ["/bin/sh", "chain.sh", "150"], "shell", ["--wall", "60s"])
+	process = start(folder, ["/bin/sh", "chain.sh", str(count)], "shell", ["--wall", "60s"])
 	process.stdout.readline()
-	target = target_of(process, "sh")
+	target = receiver(process)
 	while target and process.poll() is None:
 		try:
-			os.kill(target, signal.SIGSTOP)
-			os.kill(target, signal.SIGCONT)
+			for number in numbers:
+				os.kill(target, number)
 		except ProcessLookupError:
 			break
 		time.sleep(0.0003)
 	code, stdout, stderr = finish(process, 60)
-	tap.equal("150 programs, one executing the next, stopped and continued meanwhile", (code, stdout[-6:]), (0, b"ended\n"), stderr,
-		verdict(folder))
+	tap.equal(f"{count} programs, one executing the next, {name} meanwhile", (code, stdout[-6:]), (0, b"ended\n"), stderr, verdict(folder))
+
+
+def signals_between_programs():
+	"""Each execve borrows the thread for calls of bailiff's own, which a stop takes back: they are made again. Front wakes the
+	tracer with SIGUSR1, which must not reach it while it answers such a call."""
+	chain_of_programs("stopped and continued", 150, lambda process: target_of(process, "sh"), signal.SIGSTOP, signal.SIGCONT)
+	chain_of_programs("their tracer woken", 400, lambda process: children_of(process.pid)[0], signal.SIGUSR1)
 
 
 def state_of(pid):
@@ -215,7 +221,7 @@ tracer_killed()
 stopped_and_continued()
 signals_to_the_target()
 stops_while_it_starts()
-stops_between_programs()
+signals_between_programs()
 inherited_dispositions()
 children_it_did_not_make()
 tap.end()

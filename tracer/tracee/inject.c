@@ -132,16 +132,23 @@ static void refuse_stranger(int listener, uint64_t id)
 	ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 }
 
+/* Interrupted by a signal, the kernel forgets the descriptor but not that the call was answered: it would return 0 without
+ * one. The target is awake and takes it at once, or is killed, so that no signal has to wait. */
 static int add_descriptor(int listener, uint64_t id, int fd, int fd_flags)
 {
+	sigset_t all, before;
 	struct seccomp_notif_addfd add = {
 		.id = id,
 		.flags = SECCOMP_ADDFD_FLAG_SEND,
 		.srcfd = (uint32_t)fd,
 		.newfd_flags = (uint32_t)fd_flags,
 	};
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
 	int number = ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
-	return number >= 0 ? number : -errno;
+	int failed = number >= 0 ? 0 : -errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return failed ? failed : number;
 }
 
 int inject_answer(struct injector *injector, pid_t tid, int fd, int fd_flags)
