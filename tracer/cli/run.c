@@ -294,14 +294,20 @@ static int write_verdict(struct session *session, int status)
 {
 	struct error error;
 	cJSON *verdict = build_verdict(session);
-	auto_free char *text = verdict_text(session, verdict);
-	bool own_stream = !session->options.verdict && !session->options.capture;
-	if ((own_stream || session->options.replay) && session->capture.error_mid_line)
-		fputc('\n', stderr);
-	if (session->options.replay)
+	auto_free char *words = verdict_text(session, verdict);
+	bool own_stream = !session->options.verdict && !session->options.capture, mid_line = session->capture.error_mid_line;
+	if (session->options.replay) {
+		if (mid_line)
+			fputc('\n', stderr);
 		replay_tell_result(&session->replay, verdict);
+		mid_line = false;
+	}
 	cJSON_Delete(verdict);
+	auto_free char *text = text_format("%s%s", own_stream && mid_line ? "\n" : "", words);
 	if (verdict_output_write(&session->output, text, strlen(text), &error) == 0)
+		return status;
+	/* Its reader did not read until a signal came to end bailiff, which the signal does once it is let in. */
+	if (error.number == EINTR)
 		return status;
 	/* The verdict is not lost: it goes to standard error, and the status says that something failed. */
 	if (!own_stream)

@@ -18,6 +18,7 @@ enum {
 	FIRST_FREE_FD = 3,
 	FIFO_WAIT_MS = 5000,      /* for a reader, once the verdict is there */
 	FIFO_RETRY_MS = 10,
+	READER_LOOK_MS = 50,      /* between two looks at whether bailiff is to end, while a reader is waited for */
 };
 
 int destination_descriptor(const char *destination)
@@ -135,26 +136,43 @@ int verdict_output_open(const char *destination, struct verdict_output *output, 
 	return result;
 }
 
+/* A signal that would end bailiff, and that has come since it looked last. */
+static bool is_asked_to_end(void)
+{
+	static const int ending[] = { SIGINT, SIGTERM, SIGHUP, SIGQUIT };
+	sigset_t pending;
+	sigpending(&pending);
+	for (size_t i = 0; i < sizeof(ending) / sizeof(*ending); i++)
+		if (sigismember(&pending, ending[i]) == 1)
+			return true;
+	return false;
+}
+
+/* The signals that end bailiff are blocked: a reader that does not read must not make them useless. */
 static int wait_writable(int fd)
 {
 	struct pollfd item = { .fd = fd, .events = POLLOUT };
-	return poll(&item, 1, -1) < 0 && errno != EINTR ? -errno : 0;
+	int count;
+	while ((count = poll(&item, 1, READER_LOOK_MS)) == 0)
+		if (is_asked_to_end())
+			return -EINTR;
+	return count < 0 && errno != EINTR ? -errno : 0;
 }
 
-/* The descriptor may be one that someone else made non-blocking. */
+/* What polls writable takes PIPE_BUF without blocking. The descriptor may also be one that someone made non-blocking. */
 static int write_all(int fd, const char *text, size_t length)
 {
 	while (length > 0) {
-		ssize_t count = write(fd, text, length);
+		int failed = wait_writable(fd);
+		if (failed)
+			return failed;
+		ssize_t count = write(fd, text, length < PIPE_BUF ? length : PIPE_BUF);
 		if (count >= 0) {
 			text += count;
 			length -= (size_t)count;
-			continue;
-		}
-		if (errno == EAGAIN && wait_writable(fd) == 0)
-			continue;
-		if (errno != EINTR)
+		} else if (errno != EAGAIN && errno != EINTR) {
 			return -errno;
+		}
 	}
 	return 0;
 }
