@@ -122,6 +122,25 @@ def reader_of_the_verdict_goes_away():
 		len(lines) == 2 and json.loads(lines[0])["output"]["stdout"]["text"] == "out\n" and b"Broken pipe" in lines[1], stderr)
 
 
+def verdict_that_nobody_reads():
+	"""It does not fit into the pipe: a signal ends bailiff all the same, and the run is over by then."""
+	for name, options in (("-o fd:N", ["--capture"]), ("standard error", [])):
+		folder = fresh("unread")
+		reading, writing = os.pipe()
+		prefix = "" if options else "head -c 65500 /dev/zero >&2; "
+		options = [*options, "-o", f"fd:{writing}"] if options else options
+		process = subprocess.Popen([BAILIFF, "run", *options, "--", *SHELL, f"{prefix}head -c 100000 /dev/zero"], cwd=folder,
+			env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=writing, pass_fds=[writing])
+		# The workspace goes before the verdict is written.
+		wait_for(lambda: not select.select([], [writing], [], 0)[1])
+		wait_for(lambda: not os.listdir(ENVIRONMENT["TMPDIR"]))
+		process.send_signal(signal.SIGTERM)
+		code = finish(process)[0]
+		os.close(reading)
+		os.close(writing)
+		tap.equal(f"a verdict that nobody reads on {name}: SIGTERM ends bailiff", code, -signal.SIGTERM)
+
+
 # ---- --events: who reads ---------------------------------------------------------------------------------------------------
 
 
@@ -256,6 +275,14 @@ def too_large():
 		full(f"--events to a file at the caller's limit, exit {end}", folder, end, expected, path, preexec_fn=limited)
 
 
+def device_without_room():
+	folder = fresh("device")
+	code, stdout, stderr = run(folder, [*SHELL, "echo ran"], options=["--events", "/dev/full"])
+	found = verdict(folder)
+	tap.equal("--events to /dev/full: exit status and verdict", (code, stdout, found["status"], (found["error"] or {}).get("stage")),
+		(125, b"ran\n", None, "events"), stderr)
+
+
 def dispositions():
 	"""What bailiff ignores for itself, SIGPIPE and SIGXFSZ among it, the target does not inherit."""
 	folder, command = fresh("signals"), ["/bin/grep", "SigIgn", "/proc/self/status"]
@@ -295,6 +322,7 @@ no_characters()
 ended_in_a_character()
 flood()
 reader_of_the_verdict_goes_away()
+verdict_that_nobody_reads()
 reader_goes_away()
 nobody_reads("wall limit", ["--wall", "2s"], None, (124, "timeout_wall", None))
 nobody_reads("SIGTERM", ["--wall", "60s"], signal.SIGTERM, (-signal.SIGTERM, "runtime_error_signal", "SIGTERM"))
@@ -302,6 +330,7 @@ slow_reader()
 fifo()
 nasty_names()
 too_large()
+device_without_room()
 dispositions()
 killed()
 tap.end()

@@ -53,7 +53,6 @@ def unix_names():
 def on_the_host():
 	"""What others on the host change as well."""
 	return {
-		"workspaces in /tmp": {name for name in listing("/tmp") if WORKSPACE.fullmatch(name)},
 		"/dev/shm": listing("/dev/shm"),
 		"/dev/mqueue": listing("/dev/mqueue"),
 		"System V": system_v(),
@@ -86,7 +85,7 @@ def left_on_the_host(before, seconds=40):
 
 def check_nothing_left(name, own, host):
 	tap.equal(f"{name}: descriptors, processes, zombies and temporary files are as before", of_our_own(), own)
-	tap.equal(f"{name}: nothing is left in /tmp, /dev/shm, System V IPC, message queues and socket names", left_on_the_host(host), {})
+	tap.equal(f"{name}: nothing is left in /dev/shm, System V IPC, message queues and socket names", left_on_the_host(host), {})
 
 
 # ---- in a row --------------------------------------------------------------------------------------------------------------
@@ -97,7 +96,8 @@ def kinds(folder):
 	shell = "/bin/sh", "-c"
 	return [
 		((), ["/bin/true"], 0, None),
-		((), [*shell, "mkdir -p $HOME/a/b; echo x > $HOME/a/b/c; chmod 0 $HOME/a; exit 3"], 3, "runtime_error_exit"),
+		((), [*shell, "mkdir -p $HOME/a/b; echo x > $HOME/a/b/c; chmod 0 $HOME/a; "
+			f"case $HOME in {harness.ENVIRONMENT['TMPDIR']}/*) exit 3 ;; esac"], 3, "runtime_error_exit"),
 		((), ["/bin/cat", f"{folder}/secret"], 122, "policy_blocked_read"),
 		(("--wall", "60ms"), [*shell, "setsid sleep 60 & sleep 60"], 124, "timeout_wall"),
 		(("--output", "100"), ["/usr/bin/yes"], 123, "resource_limit_output"),
@@ -300,9 +300,11 @@ class Interruption:
 			file.write("in\n")
 
 	def run(self):
-		process = start_tree(self.folder)
+		self.lasted = None # seconds, where it ended by itself
+		begin, process = time.monotonic(), start_tree(self.folder)
 		try:
 			process.wait(self.moment)
+			self.lasted = time.monotonic() - begin
 		except subprocess.TimeoutExpired:
 			process.send_signal(self.signal)
 		self.code, self.stdout, self.stderr = harness.finish(process, 60)
@@ -357,12 +359,13 @@ def interrupted(moments):
 	for index in range(moments):
 		run = Interruption(numbers[index % len(numbers)], dice.uniform(0, 1.1 * duration)).run()
 		early += run.code == -run.signal
+		duration = run.lasted or duration # a host may be busy now and idle then
 		kept += bool(run.workspaces)
 		wrong += [(index, run.signal.name, f"after {run.moment * 1000:.1f} ms", problem) for problem in run.problems()]
 		wrong += not_cleaned() if run.workspaces else []
 	name = f"{moments} interruptions"
 	tap.equal(f"{name} (TERM, INT, HUP, KILL; {early} in time, {kept} workspaces left by KILL and cleaned)", wrong[:10], [], f"seed {seed}")
-	tap.ok(f"{name}: most came in time", early > moments // 2, early)
+	tap.ok(f"{name}: enough came in time", early > moments // 3, early)
 	check_nothing_left(name, own, host)
 
 
