@@ -154,6 +154,16 @@ static bool grow_away(void)
 	return guard == MAP_FAILED || is_lost();
 }
 
+/* So large that it counts against a memory limit as well. */
+static bool grow_far_away(void)
+{
+	enum { FAR = 200 << 20 };
+	begin_mapping();
+	void *guard = mmap(page + LENGTH, SMALL, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	syscall(SYS_mremap, page, LENGTH, FAR, MREMAP_MAYMOVE);
+	return guard == MAP_FAILED || is_lost();
+}
+
 static bool shrink(void)
 {
 	begin_mapping();
@@ -373,6 +383,7 @@ static struct attack_way ways[] = {
 	{ "munmap from zero", unmap_from_zero, false },
 	{ "mremap away", move_away, false },
 	{ "mremap away by growing", grow_away, false },
+	{ "mremap away by growing far", grow_far_away, false },
 	{ "mremap smaller", shrink, false },
 	{ "mremap onto", move_onto, false },
 	{ "mremap onto, inside", move_onto_inside, false },

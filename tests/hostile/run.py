@@ -38,9 +38,10 @@ class Attack:
 	"""`policy`: what is added to the policy of all. `connect`: its network entries instead of those of all. `kills`: bailiff ends the run at the first try that would win."""
 
 	def __init__(self, name, program=None, more=(), control="check-only", policy=None, kills=False, tries=None, services=False,
-		     connect=None):
+		     connect=None, limits=None, mode="deny"):
 		self.name, self.program, self.more, self.control = name, program or name, list(more), control
 		self.policy, self.kills, self.services, self.connect = policy or {}, kills, services, connect
+		self.limits, self.mode = limits or {}, mode
 		self.tries = tries or (lambda tries: tries)
 
 
@@ -71,6 +72,10 @@ def attacks():
 	yield Attack("folder_rename", control="alone", policy={"deny": ["tree/*/deep/secret"], "read": ["tree/**"], "write": ["tree/**"]})
 	yield Attack("page_edge", control="alone")
 	yield Attack("page_attack", control="alone", policy={"allow": ["shmget"], "write": ["/proc/self/mem"], "read": ["/proc/self/mem"]})
+	yield Attack("page_attack, with a limit", "page_attack", control="alone", limits={"memory": "512M"},
+		policy={"allow": ["shmget"], "write": ["/proc/self/mem"], "read": ["/proc/self/mem"]})
+	yield Attack("page_attack, denied calls", "page_attack", control="alone", mode="log", policy={"allow": ["shmget"],
+		"stop": ["mmap", "munmap", "mremap", "mprotect", "madvise"], "write": ["/proc/self/mem"], "read": ["/proc/self/mem"]})
 	yield Attack("foreign_call", control="alone")
 	yield Attack("exec_tricks", control="alone")
 	yield Attack("unreadable", control="alone")
@@ -140,16 +145,16 @@ class Arena:
 		base = {"read": ["a/**", "work/**"], "write": ["work/**"],
 			"execute": [f"{HOSTILE}/*", "a/**", "work/good", {"path": "work/program", "sha256": good}]}
 		lists = merged(base, self.attack.policy)
-		allow = lists.pop("allow", [])
+		calls = {"allow": lists.pop("allow", []), "deny": lists.pop("stop", [])}
 		network = {"bind": [f"127.0.0.1:{self.free_port}"],
 			"connect": [f"unix:{self.path('a/socket')}", f"unix:{self.path('a/datagram')}"]}
 		if self.services:
 			network["connect"] += [f"127.0.0.1:{self.services.ports[0]}", f"[::1]:{self.services.ports[0]}"]
 		if self.attack.connect:
 			network["connect"] = [self.with_ports(entry) for entry in self.attack.connect]
-		return harness.write_policy(self.folder, on_violation="deny", network=network, syscalls={"allow": allow},
+		return harness.write_policy(self.folder, on_violation=self.attack.mode, network=network, syscalls=calls,
 			paths={key: [self.whole(entry) for entry in entries] for key, entries in lists.items()},
-			limits={"wall": f"{PATIENCE * 20}s", "cpu": "none", "processes": "none", "threads": "none", "memory": "none"})
+			limits={"wall": f"{PATIENCE * 20}s", "cpu": "none", "processes": "none", "threads": "none", "memory": "none", **self.attack.limits})
 
 	def whole(self, entry):
 		if isinstance(entry, dict):

@@ -103,6 +103,7 @@ static const struct check checks[] = {
 	{ "mremap", ANSWER, EPERM, 1, { IN_PAGE(0) } },
 	{ "mremap", ANSWER, EPERM, 2, { BIT(3, 2), IN_PAGE(4) } },     /* MREMAP_FIXED */
 	{ "mmap", ANSWER, EPERM, 2, { IN_PAGE(0), BIT(3, 0x10) } },    /* MAP_FIXED; NOREPLACE replaces nothing */
+	{ "shmat", ANSWER, EPERM, 2, { IN_PAGE(1), BIT(2, 0x4000) } }, /* SHM_REMAP */
 
 	/* A filter of the target's own stays in force beside ours; opens then keep their own call number (pin_open). */
 	{ "seccomp", STOP, 0, 1, { IS(0, 1) } },
@@ -192,19 +193,32 @@ static int add_memory_checks(scmp_filter_ctx context, const struct policy *polic
 	return failed;
 }
 
-static int add_checks(scmp_filter_ctx context, const struct policy *policy)
+static int add_check(scmp_filter_ctx context, const struct check *check, const struct syscall_row *row)
 {
-	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks); i++) {
-		const struct check *check = &checks[i];
-		const struct syscall_row *row = syscall_by_name(check->name);
-		if (stops_for_policy(policy, row))
-			continue; /* stops whatever its arguments */
-		uint32_t action = check->action == STOP ? SCMP_ACT_TRACE(0) : SCMP_ACT_ERRNO((uint16_t)check->answer);
-		int failed = seccomp_rule_add_array(context, action, row->number, check->count, check->compare);
-		if (failed)
-			return failed;
+	uint32_t action = check->action == STOP ? SCMP_ACT_TRACE(0) : SCMP_ACT_ERRNO((uint16_t)check->answer);
+	return seccomp_rule_add_array(context, action, row->number, check->count, check->compare);
+}
+
+static int add_stop_checks(scmp_filter_ctx context, const struct policy *policy)
+{
+	int failed = 0;
+	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks) && !failed; i++) {
+		const struct syscall_row *row = syscall_by_name(checks[i].name);
+		/* What "syscalls.deny" names stops whatever its arguments. */
+		if (checks[i].action == STOP && !stops_for_policy(policy, row))
+			failed = add_check(context, &checks[i], row);
 	}
-	return add_memory_checks(context, policy);
+	return failed ? failed : add_memory_checks(context, policy);
+}
+
+/* Whatever the policy says: not even `log` lets these calls happen. */
+static int add_answers(scmp_filter_ctx context)
+{
+	int failed = 0;
+	for (size_t i = 0; i < sizeof(checks) / sizeof(*checks) && !failed; i++)
+		if (checks[i].action == ANSWER)
+			failed = add_check(context, &checks[i], syscall_by_name(checks[i].name));
+	return failed;
 }
 
 static int add_stop_rules(scmp_filter_ctx context, const struct policy *policy, struct filter_needs needs)
@@ -218,7 +232,7 @@ static int add_stop_rules(scmp_filter_ctx context, const struct policy *policy, 
 		if (failed)
 			return failed;
 	}
-	return add_checks(context, policy);
+	return add_stop_checks(context, policy);
 }
 
 /* libseccomp writes its program to a descriptor only. */
@@ -241,24 +255,34 @@ static int export_program(scmp_filter_ctx context, struct sock_fprog *program)
 	return pread(fd, program->filter, bytes, 0) == (ssize_t)bytes ? 0 : -EIO;
 }
 
-static int build_gate(uint64_t nonce, struct sock_fprog *program)
+/* What fills an empty program with rules. */
+typedef int fill_function(scmp_filter_ctx context, const struct policy *policy, const struct filter_needs *needs);
+
+static int fill_gate(scmp_filter_ctx context, const struct policy *policy, const struct filter_needs *needs)
 {
-	scmp_filter_ctx context = filter_new(SCMP_ACT_ERRNO(ENOSYS));
-	if (!context)
-		return -ENOMEM;
-	int failed = add_gate_rules(context, nonce);
-	if (!failed)
-		failed = export_program(context, program);
-	seccomp_release(context);
-	return failed;
+	(void)policy;
+	return add_gate_rules(context, needs->nonce);
 }
 
-static int build_rules(const struct policy *policy, struct filter_needs needs, struct sock_fprog *program)
+static int fill_answers(scmp_filter_ctx context, const struct policy *policy, const struct filter_needs *needs)
 {
-	scmp_filter_ctx context = filter_new(SCMP_ACT_ALLOW);
+	(void)policy;
+	(void)needs;
+	return add_answers(context);
+}
+
+static int fill_stops(scmp_filter_ctx context, const struct policy *policy, const struct filter_needs *needs)
+{
+	return add_stop_rules(context, policy, *needs);
+}
+
+static int build(uint32_t default_action, fill_function *fill, const struct policy *policy, const struct filter_needs *needs,
+		 struct sock_fprog *program)
+{
+	scmp_filter_ctx context = filter_new(default_action);
 	if (!context)
 		return -ENOMEM;
-	int failed = add_stop_rules(context, policy, needs);
+	int failed = fill(context, policy, needs);
 	if (!failed)
 		failed = export_program(context, program);
 	seccomp_release(context);
@@ -268,9 +292,11 @@ static int build_rules(const struct policy *policy, struct filter_needs needs, s
 int filter_build(const struct policy *policy, struct filter_needs needs, struct filter *filter, struct error *error)
 {
 	memset(filter, 0, sizeof(*filter));
-	int failed = build_gate(needs.nonce, &filter->gate);
+	int failed = build(SCMP_ACT_ERRNO(ENOSYS), fill_gate, policy, &needs, &filter->gate);
 	if (!failed)
-		failed = build_rules(policy, needs, &filter->rules);
+		failed = build(SCMP_ACT_ALLOW, fill_answers, policy, &needs, &filter->answers);
+	if (!failed)
+		failed = build(SCMP_ACT_ALLOW, fill_stops, policy, &needs, &filter->stops);
 	if (failed) {
 		filter_free(filter);
 		return error_system(error, -failed, "cannot build the seccomp filter");
@@ -281,7 +307,8 @@ int filter_build(const struct policy *policy, struct filter_needs needs, struct 
 void filter_free(struct filter *filter)
 {
 	free(filter->gate.filter);
-	free(filter->rules.filter);
+	free(filter->answers.filter);
+	free(filter->stops.filter);
 	memset(filter, 0, sizeof(*filter));
 }
 
@@ -291,5 +318,7 @@ int filter_install(const struct filter *filter, int *listener)
 	if (fd < 0)
 		return -errno;
 	*listener = (int)fd;
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter->rules) == 0 ? 0 : -errno;
+	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter->answers) != 0)
+		return -errno;
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &filter->stops) == 0 ? 0 : -errno;
 }

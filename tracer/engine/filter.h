@@ -11,12 +11,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Two programs, installed one after the other; the kernel takes the more restrictive answer of both:
- *     gate    allowlist: a number without a row in syscalls.def answers ENOSYS
- *     rules   everything passes but what must stop or is refused by its arguments
- * Two, because libseccomp cannot say "stop unless an argument is one of these" inside an allowlist. */
+/* Three programs, installed one after the other; the kernel takes the most restrictive answer of all (an errno before a stop):
+ *     gate      allowlist: a number without a row in syscalls.def answers ENOSYS
+ *     answers   everything passes but what is refused by its arguments without a stop: above all, reaching the sealed page
+ *     stops     everything passes but what must stop
+ * Apart, because libseccomp cannot say "stop unless an argument is one of these" inside an allowlist, and because of two rules
+ * of one program that match the same call the first one counts, whatever it says: an mremap of the sealed page that was large
+ * as well stopped, and was let go on. */
 struct filter {
-	struct sock_fprog gate, rules; /* instructions owned; filter_free */
+	struct sock_fprog gate, answers, stops; /* instructions owned; filter_free */
 };
 
 struct filter_needs {
@@ -32,7 +35,7 @@ struct filter_needs {
 int filter_build(const struct policy *policy, struct filter_needs needs, struct filter *filter, struct error *error);
 void filter_free(struct filter *filter);
 
-/* In the child, after no_new_privs: installs both. The first one's listener is returned in *listener: while it exists the
+/* In the child, after no_new_privs: installs them. The first one's listener is returned in *listener: while it exists the
  * kernel answers EBUSY to any other listener in the tree, whose CONTINUE would outrank our stops. 0 or -errno. */
 int filter_install(const struct filter *filter, int *listener);
 

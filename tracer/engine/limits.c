@@ -192,10 +192,6 @@ struct resume handle_memory(struct stop *stop)
 	struct supervisor *supervisor = stop->supervisor;
 	uint64_t limit = limit_value(supervisor->policy, LIMIT_MEMORY), request = requested_bytes(stop);
 	char target[160];
-	/* The filter's own answer for the sealed page does not come first when both of its rules match. */
-	if (strcmp(stop->row->name, "mmap") == 0 && (stop->call.args[3] & MAP_FIXED) &&
-	    (stop->call.args[0] & UINT64_C(0x01ffffffffffffff)) < PAGE_END)
-		return resume_answer(-EPERM);
 	bool refused = limit != UNITS_NONE && net_refuses(stop, &request);
 	if (limit == UNITS_NONE || request == 0)
 		return resume_run();
