@@ -351,6 +351,10 @@ static void on_exec(struct supervisor *supervisor, struct task *task, pid_t tid,
 		record_error(supervisor->record, "pin", -failed, "cannot give the sealed page to process %d: %s", tid, strerror(-failed));
 		supervisor_end_tree(supervisor);
 	} else if (other.tid > 0) {
+		/* The thread has not got its registers back. An end needs none, and a signal is one that the kernel forced on it;
+		 * for anything else the new image would go on with ours. */
+		if (other.kind != WAIT_EXITING && other.kind != WAIT_EXITED && other.kind != WAIT_KILLED && other.kind != WAIT_SIGNAL)
+			kill(tid, SIGKILL);
 		handle_event(supervisor, &other, early);
 	}
 }

@@ -61,8 +61,8 @@ static int find_instruction(struct injector *injector, pid_t tid, uint64_t *inst
 
 /* ---- one call ----------------------------------------------------------------------------------------------------- */
 
-/* Takes one event of the thread. 1 for the stop that `wanted` names, 0 where a stopping signal came between and was put
- * aside, -ESRCH for anything else: the borrowing is over. */
+/* Takes one event of the thread. 1 for the stop that `wanted` names, 0 where another stop came between and was put aside,
+ * -ESRCH for anything else: the borrowing is over. */
 static int take(struct borrowed *borrowed, enum wait_kind wanted)
 {
 	struct wait_event *event = borrowed->other;
@@ -80,7 +80,8 @@ static int take(struct borrowed *borrowed, enum wait_kind wanted)
 	/* Sent again when the thread has its registers back. */
 	if (event->kind == WAIT_GROUP_STOP || (event->kind == WAIT_SIGNAL && event->signal == SIGSTOP))
 		borrowed->stopped = true;
-	else if (event->kind != WAIT_TRAP)
+	/* A call of ours may match a rule that is meant for the program, or a filter of its own: it goes on. */
+	else if (event->kind != WAIT_TRAP && event->kind != WAIT_SECCOMP_STOP)
 		return -ESRCH;
 	event->tid = 0;
 	return 0;
