@@ -8,7 +8,7 @@ import os
 import re
 import shutil
 
-from harness import SCRATCH, Tap, fresh, native, run, verdict, write_policy
+from harness import BAILIFF, SCRATCH, Tap, fresh, native, run, verdict, write_policy
 
 FORBIDDEN = os.path.join(SCRATCH, "forbidden-node")
 FILE, PROGRAM = f"{FORBIDDEN}/module.js", "/bin/true"
@@ -183,6 +183,8 @@ def deferred(tap, node):
 		path, _ = program(folder, text)
 		_, summary = check(tap, f"deferred {name}", folder, [node, path], (None, None, None), rule, DEFERRED)
 		tap.ok(f"node: deferred {name}: the summary names no line", summary.endswith(")"), summary)
+		words = native([BAILIFF, "explain", f"{folder}/verdict.json"], folder)[1].decode()
+		tap.ok(f"node: deferred {name}: explain tells why", DEFERRED in words, words)
 
 
 def ways(tap, node):

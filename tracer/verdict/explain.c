@@ -294,8 +294,9 @@ static void place_lines(const struct page *page, const cJSON *failure)
 			field(page, shown ? "" : stacks[i].label, text_string(&line));
 			text_free(&line);
 		}
-		if (shown == 0)
-			field(page, stacks[i].label, json_string(failure, stacks[i].missing));
+		/* Behind frames of a script it tells how far they can be relied on. */
+		if (shown == 0 || stacks[i].words == stacks_script_words)
+			field(page, shown ? "" : stacks[i].label, json_string(failure, stacks[i].missing));
 	}
 }
 
