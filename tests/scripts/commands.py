@@ -320,8 +320,19 @@ def with_call_refused(number, errno):
 
 REFUSALS = [  # number, layer, required
 	(101, "ptrace", True), (101, "seccomp-trace", True), (310, "process_vm_readv", True), (317, "user notification", True),
-	(437, "openat2", True), (438, "pidfd_getfd", False), (444, "landlock", False), (446, "landlock", False),
+	(437, "openat2", True), (319, "sealed page", True), (438, "pidfd_getfd", False), (444, "landlock", False), (446, "landlock", False),
 ]
+
+
+def check_run_without(number, name):
+	"""The call that is refused may be needed first while COMMAND is looked at: that is not COMMAND's fault."""
+	path, made = os.path.join(SCRATCH, "without.json"), os.path.join(SCRATCH, "without-made")
+	done = run("run", "-o", path, "--write", made, "--", "/bin/touch", made, preexec_fn=with_call_refused(number, 1))
+	with open(path, encoding="utf-8") as file:
+		error = json.load(file)["error"]
+	same(f"run with {name} refused: exit, stage", (done.returncode, error["stage"]), (125, "host"))
+	ok("this host refuses what bailiff needs: " in error["message"] and f"{name} (" in error["message"], f"and the reason: {name}", error)
+	ok(not os.path.exists(made), f"and nothing has run: {name}")
 
 
 def check_doctor():
@@ -338,6 +349,7 @@ def check_doctor():
 		same(f"doctor finds that {name} is refused", (layer["available"], layer["required"], done.returncode), (False, required, int(required)))
 		if required:
 			ok("EPERM" in layer["detail"], f"and with which errno: {name}", layer["detail"])
+			check_run_without(number, name)
 	if shutil.which("strace"):
 		done = subprocess.run(["strace", "-f", "-o", "/dev/null", BAILIFF, "doctor"], capture_output=True, text=True, check=False)
 		ok(done.returncode == 1 and re.search(r"no +untraced +process \d+ traces bailiff", done.stdout), "doctor finds its own tracer", done.stdout)

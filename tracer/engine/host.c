@@ -4,7 +4,9 @@
 #include "engine/host.h"
 
 #include "base/cleanup.h"
+#include "base/text.h"
 #include "engine/landlock.h"
+#include "tracee/page.h"
 #include "verdict/verdict.h"
 
 #include <errno.h>
@@ -146,11 +148,13 @@ static int start_tracee(struct tracee *tracee)
 	return 0;
 }
 
-/* Kills and reaps. A killed tracee may still announce its end with a stop, from which it must be sent on. */
+/* Kills and reaps. A killed tracee may still announce its end with a stop, from which it must be sent on; so must one that
+ * stands in such a stop already, which SIGKILL does not end. */
 static void end_tracee(const struct tracee *tracee)
 {
 	int status;
 	kill(tracee->pid, SIGKILL);
+	ptrace(PTRACE_CONT, tracee->pid, NULL, NULL);
 	while (waitpid(tracee->pid, &status, __WALL) == tracee->pid && WIFSTOPPED(status))
 		ptrace(PTRACE_CONT, tracee->pid, NULL, NULL);
 }
@@ -240,6 +244,15 @@ static struct answer probe_openat2(void)
 	return syscall(SYS_openat2, AT_FDCWD, "/", &how, sizeof(how)) < 0 ? fails(errno, "openat2") : works();
 }
 
+static struct answer probe_sealed_page(void)
+{
+	struct page *page = page_new();
+	if (!page)
+		return fails(errno, "memfd_create and its seals");
+	page_free(page);
+	return works();
+}
+
 static struct answer probe_pidfd_getfd(void)
 {
 	int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0);
@@ -282,6 +295,8 @@ static const struct probe {
 	  "no run can be enforced: a program could make a listener of its own, which outranks every stop" },
 	{ "openat2", true, probe_openat2, "a path can be opened without following a link",
 	  "no run can be enforced (Linux 5.6 has it)" },
+	{ "sealed page", true, probe_sealed_page, "arguments can be put where the program cannot change them",
+	  "no run can be enforced (Linux 5.1 has it)" },
 	{ "pidfd_getfd", false, probe_pidfd_getfd, "descriptors can be fetched", "not needed" },
 };
 
@@ -400,6 +415,32 @@ void host_probe(struct host_report *report)
 	add_landlock(report);
 	add_yama(report);
 	add_own_tracer(report);
+}
+
+/* What stands in front of the semicolon says which step failed and how. */
+static void append_lacking(struct text *words, const struct host_report *report)
+{
+	for (size_t i = 0; i < report->layer_count; i++) {
+		const struct host_layer *layer = &report->layers[i];
+		if (layer->required && !layer->available)
+			text_printf(words, "%s%s (%.*s)", words->length ? ", " : "", layer->name, (int)strcspn(layer->detail, ";"),
+				    layer->detail);
+	}
+}
+
+void host_explain_failure(struct record_error *error)
+{
+	struct host_report report;
+	struct text words = { 0 };
+	host_probe(&report);
+	append_lacking(&words, &report);
+	size_t length = strnlen(error->message, sizeof(error->message) - 1);
+	if (words.length) {
+		snprintf(error->stage, sizeof(error->stage), "host");
+		snprintf(error->message + length, sizeof(error->message) - length,
+			 "; this host refuses what bailiff needs: %s; `bailiff doctor` tells more", text_string(&words));
+	}
+	text_free(&words);
 }
 
 bool host_enforceable(const struct host_report *report)

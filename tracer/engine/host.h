@@ -2,6 +2,8 @@
 #ifndef ENGINE_HOST_H
 #define ENGINE_HOST_H
 
+#include "verdict/record.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -32,5 +34,8 @@ void host_describe(struct host_report *report);
 
 /* Can runs be enforced here: every required layer available? */
 bool host_enforceable(const struct host_report *report);
+
+/* A run could not begin: where a required layer is missing here, `error` says so and its stage is "host". */
+void host_explain_failure(struct record_error *error);
 
 #endif

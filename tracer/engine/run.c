@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "engine/evidence.h"
 #include "engine/front.h"
+#include "engine/host.h"
 #include "engine/identity.h"
 #include "engine/limits.h"
 #include "engine/supervise.h"
@@ -340,6 +341,16 @@ static void finish(struct front *front, struct run_capture *capture)
 	evidence_hash(front->record);
 }
 
+/* A call that this host refuses fails wherever bailiff happens to need it first, even while COMMAND is looked at. Errors of
+ * COMMAND's own file (not there, no x bit, no program) are told as they are. */
+static bool may_be_the_host(const struct front *front)
+{
+	const struct record_error *error = &front->record->error;
+	if (!error->set || front->started)
+		return false;
+	return strcmp(error->stage, "command") != 0 || error->number == EPERM || error->number == ENOSYS || error->number == EFAULT;
+}
+
 int engine_run(const struct run_plan *plan, struct run_record *record, struct run_capture *capture, struct error *error)
 {
 	char program[PATH_MAX];
@@ -370,5 +381,7 @@ int engine_run(const struct run_plan *plan, struct run_record *record, struct ru
 		front_wait(&front);
 	if (front.relay_count)
 		finish(&front, capture);
+	if (may_be_the_host(&front))
+		host_explain_failure(&record->error);
 	return failed;
 }

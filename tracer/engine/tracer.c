@@ -89,9 +89,7 @@ static void supervisor_init(struct supervisor *supervisor, const struct supervis
 
 static const char *seize_advice(int number)
 {
-	return number == EPERM ? ": this host refuses ptrace (kernel.yama.ptrace_scope, a container profile, or another tracer); "
-				 "`bailiff doctor` tells which"
-			       : "";
+	return number == EPERM ? ": kernel.yama.ptrace_scope, a container profile, or another tracer" : "";
 }
 
 /* Waits for the child's word that it may be seized. Front's wake-up is no answer: a run that is over already ends as one. */
