@@ -332,6 +332,7 @@ def check_run_without(number, name):
 		error = json.load(file)["error"]
 	same(f"run with {name} refused: exit, stage", (done.returncode, error["stage"]), (125, "host"))
 	ok("this host refuses what bailiff needs: " in error["message"] and f"{name} (" in error["message"], f"and the reason: {name}", error)
+	same(f"and no other one: {name}", "ptrace (" in error["message"], number == 101)
 	ok(not os.path.exists(made), f"and nothing has run: {name}")
 
 
