@@ -174,7 +174,7 @@ static void check_limits(struct replay *replay, const struct policy *policy)
 	for (int i = 0; i < LIMIT_COUNT; i++) {
 		char now[UNITS_TEXT], recorded[UNITS_TEXT] = "";
 		const cJSON *item = json_get(limits, limit_rows[i].key);
-		if (!limit_rows[i].enforced || !policy->limits[i].set)
+		if (!policy->limits[i].set)
 			continue;
 		limit_format((enum limit_id)i, policy->limits[i].value, now);
 		if (cJSON_IsNumber(item))

@@ -248,8 +248,6 @@ static int read_limit(struct layer *layer, const struct json_node *node, int id,
 	struct error inner = { 0 };
 	char number[32];
 	const char *text = number;
-	if (limit_check_enforced((enum limit_id)id, &inner) != 0)
-		return layer_refuse_key(layer, node, error, "%s", inner.message);
 	if (cJSON_IsNumber(node->item)) {
 		if (read_limit_number(layer, node, row, number, sizeof(number), error) != 0)
 			return -EINVAL;

@@ -4,25 +4,18 @@
 #include <string.h>
 
 const struct limit_row limit_rows[LIMIT_COUNT] = {
-	[LIMIT_WALL] = { "wall", "wall", UNIT_DURATION_MS, true, "time from start to end" },
-	[LIMIT_CPU] = { "cpu", "cpu", UNIT_DURATION_MS, true, "CPU time of the whole tree, user and system" },
-	[LIMIT_MEMORY] = { "memory", "memory", UNIT_SIZE_BYTES, true, "memory of the whole tree" },
-	[LIMIT_OUTPUT] = { "output", "output", UNIT_SIZE_BYTES, true,
+	[LIMIT_WALL] = { "wall", "wall", UNIT_DURATION_MS, "time from start to end" },
+	[LIMIT_CPU] = { "cpu", "cpu", UNIT_DURATION_MS, "CPU time of the whole tree, user and system" },
+	[LIMIT_MEMORY] = { "memory", "memory", UNIT_SIZE_BYTES, "memory of the whole tree" },
+	[LIMIT_OUTPUT] = { "output", "output", UNIT_SIZE_BYTES,
 			   "bytes written to standard output and standard error together" },
-	[LIMIT_FILE_SIZE] = { "file_size", "file-size", UNIT_SIZE_BYTES, true, "size of each file written" },
-	[LIMIT_WORKSPACE] = { "workspace", NULL, UNIT_SIZE_BYTES, true, "bytes that the private folder takes on its disk" },
-	[LIMIT_ARTIFACT] = { "artifact", NULL, UNIT_SIZE_BYTES, true, "size of each file copied out" },
-	[LIMIT_PROCESSES] = { "processes", "processes", UNIT_COUNT, true, "processes at one time" },
-	[LIMIT_THREADS] = { "threads", "threads", UNIT_COUNT, true, "threads at one time, over all processes" },
-	[LIMIT_OPEN_FILES] = { "open_files", "open-files", UNIT_COUNT, true, "open descriptors of each process" },
+	[LIMIT_FILE_SIZE] = { "file_size", "file-size", UNIT_SIZE_BYTES, "size of each file written" },
+	[LIMIT_WORKSPACE] = { "workspace", NULL, UNIT_SIZE_BYTES, "bytes that the private folder takes on its disk" },
+	[LIMIT_ARTIFACT] = { "artifact", NULL, UNIT_SIZE_BYTES, "size of each file copied out" },
+	[LIMIT_PROCESSES] = { "processes", "processes", UNIT_COUNT, "processes at one time" },
+	[LIMIT_THREADS] = { "threads", "threads", UNIT_COUNT, "threads at one time, over all processes" },
+	[LIMIT_OPEN_FILES] = { "open_files", "open-files", UNIT_COUNT, "open descriptors of each process" },
 };
-
-int limit_check_enforced(enum limit_id id, struct error *error)
-{
-	if (limit_rows[id].enforced)
-		return 0;
-	return error_set(error, EINVAL, "limits.%s is not enforced by this version", limit_rows[id].key);
-}
 
 int limit_parse(enum limit_id id, const char *text, uint64_t *value, struct error *error)
 {

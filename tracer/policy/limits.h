@@ -5,9 +5,6 @@
 #include "base/units.h"
 #include "policy/policy.h"
 
-/* Refuses a limit that this version does not enforce, by name. The error has no position. */
-int limit_check_enforced(enum limit_id id, struct error *error);
-
 /* The error has no position. */
 int limit_parse(enum limit_id id, const char *text, uint64_t *value, struct error *error);
 

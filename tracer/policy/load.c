@@ -223,7 +223,7 @@ static int override_limit(struct policy *policy, const struct policy_override *o
 {
 	enum limit_id id = (enum limit_id)override->id;
 	uint64_t value;
-	if (limit_check_enforced(id, error) != 0 || limit_parse(id, override->text, &value, error) != 0)
+	if (limit_parse(id, override->text, &value, error) != 0)
 		return -EINVAL;
 	free(policy->limits[id].position.pointer);
 	position.pointer = text_format("/limits/%s", limit_rows[id].key);
@@ -281,7 +281,7 @@ static int override_apply(struct policy *policy, const struct policy_override *o
 static bool has_all_limits(const struct policy *policy)
 {
 	for (size_t i = 0; i < LIMIT_COUNT; i++)
-		if (limit_rows[i].enforced && !policy->limits[i].set)
+		if (!policy->limits[i].set)
 			return false;
 	return true;
 }

@@ -65,19 +65,17 @@ enum limit_id {
 
 enum limit_unit { UNIT_DURATION_MS, UNIT_SIZE_BYTES, UNIT_COUNT };
 
-/* One row per limit: the key under "limits", the option, the unit, and whether this version enforces it. A limit that is
- * not enforced is refused by name, as a key and as an option: never accepted and ignored. */
+/* One row per limit: the key under "limits", the option, the unit. */
 struct limit_row {
 	const char *key;    /* "file_size" */
 	const char *option; /* "file-size"; NULL where there is none */
 	enum limit_unit unit;
-	bool enforced;
 	const char *summary;
 };
 extern const struct limit_row limit_rows[LIMIT_COUNT];
 
 struct limit {
-	bool set; /* in this policy or one that it extends; after policy_load always true for enforced limits */
+	bool set; /* in this policy or one that it extends; after policy_load always true */
 	uint64_t value; /* UNITS_NONE: lifted */
 	struct position position;
 };

@@ -296,7 +296,7 @@ size_t suggest_limit(const struct policy *policy, enum limit_id limit, struct su
 	struct list list = { .policy = policy, .out = out };
 	const uint64_t most = INT64_MAX / 1024; /* what a policy may say (units.h) */
 	uint64_t value = policy->limits[limit].value;
-	if (!policy->limits[limit].set || value == UNITS_NONE || !limit_rows[limit].enforced)
+	if (!policy->limits[limit].set || value == UNITS_NONE)
 		return 0;
 	for (size_t i = 0; i < sizeof(factors) / sizeof(*factors); i++)
 		if (value <= most / factors[i])

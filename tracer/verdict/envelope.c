@@ -50,7 +50,7 @@ static void add_limits(cJSON *envelope, const struct policy *policy)
 {
 	cJSON *limits = json_add_object(envelope, "limits");
 	for (int i = 0; policy && i < LIMIT_COUNT; i++)
-		if (limit_rows[i].enforced && policy->limits[i].set)
+		if (policy->limits[i].set)
 			add_limit(limits, (enum limit_id)i, policy->limits[i].value);
 }
 
