@@ -136,7 +136,7 @@ def check_paths():
 	for name, call in (("truncate", "os.truncate({!r}, 1)"), ("unlink", "os.unlink({!r})"), ("mkdir", "os.mkdir({!r} + '.new')"),
 			("rmdir", "os.rmdir({!r} + '.d')"), ("chmod", "os.chmod({!r}, 0o600)"), ("utime", "os.utime({!r})"),
 			("symlink", "os.symlink('x', {!r} + '.new')"), ("mkfifo", "os.mkfifo({!r} + '.new')"),
-			("rename", "os.rename({!r}, os.environ['HOME'] + '/moved')"), ("link", "os.link('spare', {!r} + '.new')"),
+			("rename", "os.rename({!r}, 'spare')"), ("link", "os.link('spare', {!r} + '.new')"),
 			("bind to a path", "socket.socket(socket.AF_UNIX).bind({!r} + '.new')")):
 		keys = {"extends": "python", "paths": {"write": ["${CWD}/spare", "${WORKSPACE}/**"]}}
 		check(name, "policy_blocked_write", keys, python(call.format("one")), python(call.format("two")), folders)
