@@ -198,6 +198,8 @@ def check_limits():
 		python(f"kept = [os.dup(0) for _ in range({count})]") for count in (30, 100)])
 	check("artifact", "resource_limit_artifact", {"limits": {"artifact": 1000}}, *[
 		shell(f"head -c {size} /dev/zero > made") for size in (1500, 3000)], options=("--get", "made"))
+	check("workspace", "resource_limit_workspace", {"limits": {"workspace": "1M"}}, *[
+		shell(f"head -c {size}K /dev/zero > made") for size in (1500, 3000)], options=("--workspace",))
 	check("file size", "resource_limit_file_size", {"paths": {"write": ["${CWD}/made"]}, "limits": {"file_size": 1000}}, *[
 		shell(f"head -c {size} /dev/zero > made") for size in (1500, 3000)])
 
