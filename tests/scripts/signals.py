@@ -7,7 +7,7 @@ import subprocess
 import time
 
 import harness
-from harness import ENVIRONMENT, children_of, finish, fresh, processes_with, start, verdict, wait_for
+from harness import ENVIRONMENT, TARGETS, children_of, finish, fresh, processes_with, start, verdict, wait_for
 
 tap = harness.Tap()
 
@@ -213,6 +213,31 @@ def children_it_did_not_make():
 	tap.equal("started with a child that it did not make", (done.returncode, done.stdout), (0, b"ended\n"), done.stderr)
 
 
+def ended_behind_vfork():
+	"""The parent of a vfork child waits where no signal reaches it: whoever waits for the parent first hangs."""
+	folder = fresh("vfork")
+	process = start(folder, [f"{TARGETS}/use_play", "vfork"])
+	said = process.stdout.readline()
+	process.send_signal(signal.SIGINT)
+	code, _, stderr = finish(process)
+	tap.equal("SIGINT while a vfork child holds its parent", (said, code, verdict(folder)["exit"].get("interrupted")),
+		(b"waiting\n", -signal.SIGINT, "SIGINT"), stderr)
+
+
+def first_process():
+	"""In a PID namespace of its own bailiff is process 1, to which orphans of others come."""
+	folder = fresh("first")
+	namespace = ["unshare", "--pid", "--fork", "--mount-proc"]
+	if subprocess.run([*namespace, "true"], stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode != 0:
+		tap.skip("as process 1", "no PID namespace can be made here")
+		return
+	command = " ".join(f"'{word}'" for word in harness.arguments(folder, ["/bin/sh", "-c", "sleep 0.4; exit 7"]))
+	done = subprocess.run([*namespace, "/bin/sh", "-c", f"(setsid sh -c 'sleep 0.1; exit 3' &); exec {command}"], cwd=folder,
+		env=ENVIRONMENT, capture_output=True, timeout=20, check=False, stdin=subprocess.DEVNULL)
+	tap.equal("as process 1, with an orphan that is not its own", (done.returncode, verdict(folder)["rule"]), (7, "runtime_error_exit"),
+		done.stderr)
+
+
 for signal_number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT):
 	ended_by(signal_number)
 twice()
@@ -224,4 +249,6 @@ stops_while_it_starts()
 signals_between_programs()
 inherited_dispositions()
 children_it_did_not_make()
+ended_behind_vfork()
+first_process()
 tap.end()

@@ -1,8 +1,8 @@
 /* Ends in one of the ways in which programs end.
  *
- *     end_call exit CODE | signal NUMBER | segfault | abort | trap | stack | thread_exit CODE | stop
+ *     end_call exit CODE | signal NUMBER | segfault | abort | trap | stack | thread_exit CODE | thread_signal NUMBER | stop
  *
- * thread_exit: the first thread ends long before another one ends the process with CODE.
+ * thread_exit: the first thread ends long before another one ends the process with CODE, or by a signal.
  * stop: stops itself with SIGSTOP, and says so only when something continues it. */
 #include "outcome.h"
 
@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const char usage_text[] = "end_call exit CODE|signal NUMBER|segfault|abort|trap|stack|thread_exit CODE|stop";
+static const char usage_text[] = "end_call exit CODE|signal NUMBER|segfault|abort|trap|stack|thread_exit CODE|thread_signal NUMBER|stop";
 
 static int end_exit(int number)
 {
@@ -76,7 +76,10 @@ static void *thread_body(void *argument)
 	}
 	printf("the first thread has ended\n");
 	fflush(stdout);
-	exit((int)(long)argument);
+	int number = (int)(long)argument;
+	if (number < 0)
+		kill(getpid(), -number);
+	exit(number);
 }
 
 static int end_thread_exit(int number)
@@ -85,6 +88,11 @@ static int end_thread_exit(int number)
 
 	outcome_require(pthread_create(&thread, NULL, thread_body, (void *)(long)number) == 0, "pthread_create");
 	pthread_exit(NULL);
+}
+
+static int end_thread_signal(int number)
+{
+	return end_thread_exit(-number);
 }
 
 static int end_stop(int number)
@@ -101,6 +109,7 @@ static const struct end_row {
 } end_rows[] = {
 	{"exit", end_exit},   {"signal", end_signal}, {"segfault", end_segfault},       {"abort", end_abort},
 	{"trap", end_trap},   {"stack", end_stack},   {"thread_exit", end_thread_exit}, {"stop", end_stop},
+	{"thread_signal", end_thread_signal},
 };
 
 int main(int argc, char **argv)

@@ -9,12 +9,17 @@
  *     use_play ignore                 ignores every signal that can be ignored, says so, and waits
  *     use_play say_then_sleep TEXT MS prints TEXT without a newline, then sleeps
  *     use_play deep COUNT PATH        COUNT calls deep, opens PATH
- *     use_play nostack PATH           opens PATH while the stack pointer is 0 */
+ *     use_play nostack PATH           opens PATH while the stack pointer is 0
+ *     use_play wildstack PATH         opens PATH while the stack pointer is no address
+ *     use_play made PATH              opens PATH from code that was made in memory
+ *     use_play unlinked SELF PATH     removes its own program SELF, then opens PATH
+ *     use_play vfork                  its vfork child neither executes nor ends */
 #include "outcome.h"
 
 #include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -214,19 +219,62 @@ static int play_deep(char **words)
 	return deeper(atol(words[0]), words[1]);
 }
 
-static int play_nostack(char **words)
+static int open_with_stack(const char *path, unsigned long stack)
 {
 	long result;
 
 	__asm__ volatile("mov %%rsp, %%r12\n\t"
-			 "xor %%esp, %%esp\n\t"
+			 "mov %[stack], %%rsp\n\t"
 			 "syscall\n\t"
 			 "mov %%r12, %%rsp"
 			 : "=a"(result)
-			 : "a"((long)SYS_open), "D"(words[0]), "S"((long)O_RDONLY)
+			 : "a"((long)SYS_open), "D"(path), "S"((long)O_RDONLY), [stack] "r"(stack)
 			 : "rcx", "r11", "r12", "memory");
 	errno = result < 0 ? (int)-result : 0;
 	return outcome_report("open", result);
+}
+
+static int play_nostack(char **words)
+{
+	return open_with_stack(words[0], 0);
+}
+
+static int play_wildstack(char **words)
+{
+	return open_with_stack(words[0], 0xdead0000dead0000);
+}
+
+static int play_made(char **words)
+{
+	/* mov $SYS_open, %eax; xor %esi, %esi; syscall; ret */
+	static const unsigned char code[] = {0xb8, SYS_open, 0, 0, 0, 0x31, 0xf6, 0x0f, 0x05, 0xc3};
+	void *page = mmap(NULL, sizeof(code), PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	long (*opens)(const char *path);
+
+	outcome_require(page != MAP_FAILED, "mmap");
+	memcpy(page, code, sizeof(code));
+	outcome_require(mprotect(page, sizeof(code), PROT_READ | PROT_EXEC) == 0, "mprotect");
+	memcpy(&opens, &page, sizeof(opens));
+	long result = opens(words[0]);
+	errno = result < 0 ? (int)-result : 0;
+	return outcome_report("open", result);
+}
+
+static int play_unlinked(char **words)
+{
+	outcome_require(unlink(words[0]) == 0, words[0]);
+	return outcome_report("open", open(words[1], O_RDONLY));
+}
+
+static int play_vfork(char **words)
+{
+	(void)words;
+	printf("waiting\n");
+	fflush(stdout);
+	if (vfork() == 0)
+		for (;;)
+			pause();
+	return OUTCOME_OK;
 }
 
 static const struct play_row {
@@ -244,6 +292,10 @@ static const struct play_row {
 	{"say_then_sleep", 2, play_say_then_sleep},
 	{"deep", 2, play_deep},
 	{"nostack", 1, play_nostack},
+	{"wildstack", 1, play_wildstack},
+	{"made", 1, play_made},
+	{"unlinked", 2, play_unlinked},
+	{"vfork", 0, play_vfork},
 };
 
 int main(int argc, char **argv)
