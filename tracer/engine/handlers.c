@@ -2,6 +2,7 @@
 #include "engine/handlers.h"
 
 #include "engine/identity.h"
+#include "engine/limits.h"
 
 #include <errno.h>
 #include <linux/audit.h>
@@ -112,6 +113,7 @@ struct resume handle_stop(struct stop *stop)
 	if (stop->call.arch != AUDIT_ARCH_X86_64 || stop->call.number >= x32_bit)
 		return handle_foreign(stop);
 	stop->row = syscall_by_number((long)stop->call.number);
+	limit_after_refusal(stop);
 	if (!stop->row || stop->row->disposition == CALL_NOSYS)
 		return resume_answer(-ENOSYS);
 

@@ -186,6 +186,33 @@ static bool net_refuses(const struct stop *stop, uint64_t *request)
 	return true;
 }
 
+/* malloc of the GNU C library takes from the heap (brk) what it could not map, and brk does not stop: an argument check cannot
+ * see by how much it grows. So the kernel refuses that too, until the process' next stop: its data may grow by what is left. */
+static void refuse_heap(const struct stop *stop, uint64_t left)
+{
+	struct process *process = stop->task->process;
+	struct rlimit old, lowered;
+	uint64_t data;
+	if (process->data_limit || proc_read_data(process->tgid, &data) != 0 || prlimit(process->tgid, RLIMIT_DATA, NULL, &old) != 0)
+		return;
+	lowered = (struct rlimit){ .rlim_cur = (rlim_t)(data + left), .rlim_max = old.rlim_max };
+	if (lowered.rlim_cur < old.rlim_cur && prlimit(process->tgid, RLIMIT_DATA, &lowered, NULL) == 0)
+		process->data_limit = old.rlim_cur;
+}
+
+void limit_after_refusal(struct stop *stop)
+{
+	struct process *process = stop->task->process;
+	struct rlimit now;
+	if (!process->data_limit)
+		return;
+	if (prlimit(process->tgid, RLIMIT_DATA, NULL, &now) == 0) {
+		now.rlim_cur = (rlim_t)process->data_limit;
+		prlimit(process->tgid, RLIMIT_DATA, &now, NULL);
+	}
+	process->data_limit = 0;
+}
+
 /* mmap and mremap of an eighth of the limit or more: ENOMEM where what is in use and the request together exceed it. */
 struct resume handle_memory(struct stop *stop)
 {
@@ -200,6 +227,7 @@ struct resume handle_memory(struct stop *stop)
 		return resume_run();
 	snprintf(target, sizeof(target), "%" PRIu64 " bytes of memory asked for with %" PRIu64 " in use", request, in_use);
 	remember_refusal(supervisor, LIMIT_MEMORY, target);
+	refuse_heap(stop, in_use < limit ? limit - in_use : 0);
 	record_note(supervisor->record, "%s answered ENOMEM: limits.memory", target);
 	return resume_answer(-ENOMEM);
 }

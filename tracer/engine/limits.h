@@ -22,6 +22,9 @@ bool limit_stops_growth(struct stop *stop, uint64_t bytes, struct resume *resume
  * were let through and have not shown up yet. */
 bool limit_stops_clone(struct stop *stop, bool thread, struct resume *resume);
 
+/* At the next stop of a process that was refused memory: what the refusal had closed for a moment is open again. */
+void limit_after_refusal(struct stop *stop);
+
 /* Is a program too large to start? The kernel would end it half-way, by a signal that tells nothing. As above. */
 bool limit_stops_program(struct stop *stop, uint64_t data_bytes, const char *path, struct resume *resume);
 

@@ -38,6 +38,7 @@ struct process {
 	pid_t parent;          /* 0 where unknown */
 	bool filtered;         /* has, or inherited, a seccomp filter of its own */
 	pid_t vfork_parent;    /* thread that is suspended until this process executes or ends; 0 for none */
+	uint64_t data_limit;   /* RLIMIT_DATA as it was before a refusal lowered it; 0: it is as it was */
 	bool executed;         /* since it is in the table */
 	struct registers_all vfork_registers; /* that thread's, at its vfork; valid while vfork_parent is set */
 	unsigned thread_count; /* live threads that are in the table */
