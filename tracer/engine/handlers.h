@@ -16,7 +16,8 @@ handler_function handle_chmod, handle_fchmod, handle_chown, handle_fchown, handl
 handler_function handle_setxattr, handle_fsetxattr, handle_removexattr, handle_fremovexattr, handle_file_setattr;
 handler_function handle_stat, handle_statx, handle_access, handle_readlink, handle_statfs, handle_getxattr, handle_listxattr;
 handler_function handle_inotify, handle_file_getattr;
-handler_function handle_clone, handle_memory, handle_wait, handle_signal, handle_control, handle_affinity, handle_fcntl, handle_ioctl, handle_seccomp;
+handler_function handle_clone, handle_memory, handle_wait, handle_signal, handle_control, handle_affinity, handle_fcntl, handle_ioctl,
+	handle_seccomp;
 handler_function handle_refuse, handle_switchable, handle_foreign;
 
 /* Decides any seccomp stop: identity, "syscalls.deny", then the row's handler. */
