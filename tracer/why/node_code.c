@@ -202,7 +202,7 @@ static bool find_instructions(const struct node *node, uint64_t code, const uint
 		*start = stream - 1 + (uint64_t)constants->instructions_start;
 		return constants->instructions_start > 0 && node_type(node, stream) == constants->type_instructions;
 	}
-	*node->failed |= constants->code_start <= 0;
+	node->memory->failed |= constants->code_start <= 0;
 	*start = code - 1 + (uint64_t)constants->code_start;
 	return version->instructions == NODE_INSTRUCTIONS_INLINE || node_read(node, *start, start, sizeof(*start));
 }
@@ -214,7 +214,7 @@ static int64_t bytecode_at(const struct node *node, uint64_t table_object, uint6
 	auto_free uint8_t *table = read_table(node, table_object, &length);
 	auto_free uint8_t *code = read_bytes(node, bytecodes_object, node->constants.bytecodes_data, &bytecodes.length);
 	auto_free uint8_t *sizes = memory_zeroed(3, node->bytecode_count + 1);
-	*node->failed |= !bytecodes.count;
+	node->memory->failed |= !bytecodes.count;
 	if (!table || !code || !bytecodes.count || !node_read(node, node->bytecode_sizes, sizes, 3 * bytecodes.count))
 		return -1;
 	bytecodes.code = code;
@@ -249,7 +249,9 @@ static int64_t find_position(const struct node *node, const struct node_frame *f
 	if (!node_read_field(node, frame->bytecodes, (int32_t)node->version->bytecodes_positions, &table_object))
 		return -1;
 	auto_free uint8_t *table = read_table(node, table_object, &length);
-	return table ? node_position(table, length, (uint32_t)offset) : -1;
+	int64_t position = table ? node_position(table, length, (uint32_t)offset) : -1;
+	node->memory->failed |= position < 0; /* V8 may be told to make such tables only when it needs them */
+	return position;
 }
 
 /* A script that is a part of a larger text says on which line of it: the number stands behind its name. */
@@ -314,21 +316,24 @@ const char *node_code_describe(const struct node *node, const struct node_frame 
 {
 	struct node_scope scope;
 	uint64_t shared, script;
-	*node->failed = false;
+	node->memory->failed = false;
 	if (!read_shared(node, frame->function, &shared) ||
 	    !node_read_field(node, shared, node->constants.shared_script, &script))
 		return "a frame of JavaScript has no function";
-	*hidden = node_type(node, script) != node->constants.type_script && !*node->failed;
+	int32_t type = node_type(node, script);
+	*hidden = type == node->constants.type_oddball; /* undefined */
 	if (*hidden)
 		return NULL;
+	if (type != node->constants.type_script)
+		return "a function of JavaScript is being debugged, or cannot be read";
 	if (!read_file(node, script, described) || !describe_scope(node, shared, &scope))
 		return "the name of a function of JavaScript cannot be read";
 	add_class(node, frame, scope.name);
-	if (*node->failed)
+	if (node->memory->failed)
 		return "a function of JavaScript cannot be read";
 	text_copy(described->function, sizeof(described->function), scope.name[0] || scope.top_level ? scope.name : "<anonymous>");
 	int64_t position = find_position(node, frame, shared);
-	bool optimized = position < 0 && !*node->failed;
+	bool optimized = position < 0 && !node->memory->failed;
 	*line = optimized ? NODE_LINE_OF_FUNCTION : NODE_LINE_EXACT;
 	described->line = line_of(node, script, optimized ? scope.start : position);
 	return NULL;

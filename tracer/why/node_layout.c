@@ -56,6 +56,7 @@ static const struct constant constants[] = {
 	{ FIELD(scope_locals), false, "scopeinfo_idx_first_vars", NULL },
 	{ FIELD(script_name), false, "class_Script__name__Object", NULL },
 	{ FIELD(script_source), false, "class_Script__source__Object", NULL },
+	{ FIELD(type_oddball), false, "type_Oddball__ODDBALL_TYPE", NULL },
 	{ FIELD(type_script), false, "type_Script__SCRIPT_TYPE", NULL },
 	{ FIELD(array_length), false, "class_FixedArrayBase__length__SMI", "class_BytecodeArray__length__SMI" },
 	{ FIELD(bytecodes_data), false, "class_BytecodeArray__data__uintptr_t", NULL },
@@ -166,10 +167,27 @@ const char *node_layout_find(const struct why_process *process, struct node *nod
 	return NULL;
 }
 
+/* The page at `address`, as it was when it was first asked for; NULL where it cannot be read as a whole. */
+static const unsigned char *read_page(const struct node *node, uint64_t address)
+{
+	struct node_memory *memory = node->memory;
+	size_t slot = (size_t)(address / NODE_PAGE_BYTES % NODE_PAGES);
+	if (address == 0 || memory->pages[slot] == address)
+		return address ? memory->bytes[slot] : NULL;
+	memory->pages[slot] = why_read(node->process, address, memory->bytes[slot], NODE_PAGE_BYTES) ? address : 0;
+	return memory->pages[slot] ? memory->bytes[slot] : NULL;
+}
+
 bool node_read(const struct node *node, uint64_t address, void *to, size_t length)
 {
+	size_t within = (size_t)(address % NODE_PAGE_BYTES);
+	const unsigned char *page = length <= NODE_PAGE_BYTES - within ? read_page(node, address - within) : NULL;
+	if (page) {
+		memcpy(to, page + within, length);
+		return true;
+	}
 	bool read = why_read(node->process, address, to, length);
-	*node->failed |= !read;
+	node->memory->failed |= !read;
 	return read;
 }
 

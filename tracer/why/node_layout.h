@@ -8,6 +8,8 @@
 
 #include "why/process.h"
 
+enum { NODE_PAGES = 64, NODE_PAGE_BYTES = 4096 };
+
 /* Offsets in bytes from the start of an object, from the frame pointer where the name begins with `frame_`. `type_*` are
  * instance types, `kind_*` kinds of frames. -1: this version has none. */
 struct node_constants {
@@ -17,7 +19,7 @@ struct node_constants {
 	int32_t kind_entry, kind_construct_entry, kind_exit, kind_builtin_exit, kind_callback_exit, kind_accessor_exit;
 	int32_t type_function, function_shared, function_prototype, object_properties, shared_name, shared_script, type_shared, type_scope;
 	int32_t scope_local_count, scope_locals;
-	int32_t script_name, script_source, type_script;
+	int32_t script_name, script_source, type_script, type_oddball;
 	int32_t array_length, bytecodes_data, type_bytecodes;
 	int32_t type_code, code_start, instructions_start, type_instructions;
 	int32_t string_first_other, string_form_mask, string_sequential, string_cons, string_external, string_sliced, string_thin;
@@ -44,12 +46,19 @@ struct node {
 	struct node_constants constants;
 	uint64_t bytecode_sizes; /* address of V8's table: one byte for each width of operands and bytecode */
 	uint32_t bytecode_count;
-	bool *failed; /* set when what should be there could not be read: what is concluded from that is nothing */
+	struct node_memory *memory;
+};
+
+/* What was read of the process last: the objects of one frame lie close to each other, and to those of the next. */
+struct node_memory {
+	bool failed; /* set when what should be there could not be read: what is concluded from that is nothing */
+	uint64_t pages[NODE_PAGES]; /* addresses, 0 for none */
+	unsigned char bytes[NODE_PAGES][NODE_PAGE_BYTES];
 };
 
 bool node_layout_probe(const struct why_process *process);
 
-/* NULL, or why this V8 cannot be read. Leaves `failed` to the caller. */
+/* NULL, or why this V8 cannot be read. Leaves `memory` to the caller. */
 const char *node_layout_find(const struct why_process *process, struct node *node);
 
 /* As why_read; what fails is remembered. */

@@ -263,6 +263,7 @@ static const char *walk_from(const struct node_stack *stack, uint64_t exit, stru
 	struct why_process *parent = why && !walk->kept.count ? borrow_parent(stack, exit) : NULL;
 	if (parent) {
 		walk->node.process = parent;
+		memset(walk->node.memory->pages, 0, sizeof(walk->node.memory->pages));
 		walk->frame = exit;
 		walk->pc = 0;
 		why = walk_frames(walk);
@@ -294,9 +295,9 @@ static size_t script_node_frames(const struct why_process *process, struct recor
 {
 	struct node_walk walk = {.kept = {.frames = frames, .most = most}};
 	struct node node;
-	bool failed = false;
+	auto_free struct node_memory *memory = memory_zeroed(1, sizeof(*memory));
 	const char *why = node_layout_find(process, &node);
-	node.failed = &failed;
+	node.memory = memory;
 	if (!why && most)
 		why = node_walk(&node, &walk);
 	if (why && why_time_is_over(process))
