@@ -66,6 +66,11 @@ $(UNITS) $(TARGETS) $(HOSTILE) $(FUZZERS) $(BENCHES): $(B)/%: %.c Makefile
 	@mkdir -p $(@D)
 	$(call SAY,CC)$(COMPILE) -DFUZZ_STANDALONE -MF $@.d $(LINK) $(LDFLAGS) -o $@ $< $(filter %whole.a,$^) $(filter %pure.a,$^) $(LIBS)
 
+# Linked to one address, by themselves.
+$(B)/tests/hostile/fixed_loader: LINK := -static -no-pie -nostdlib
+$(B)/tests/targets/low_program: LINK := -static -no-pie -nostdlib -Wl,-Ttext-segment=0x100000
+$(B)/tests/hostile/fixed_loader $(B)/tests/targets/low_program: LIBS :=
+
 install: all $(ATTACKS)
 	install -D -m 755 $(B)/bailiff $(DESTDIR)$(PREFIX)/bin/bailiff
 	for attack in $(ATTACKS); do install -D -m 755 -t $(DESTDIR)$(PREFIX)/libexec/bailiff $$attack || exit 1; done

@@ -1,5 +1,5 @@
 /* A listed program names "work/loader" as its PT_INTERP, a link that another process makes lead to the system's loader or to
- * a barred copy of it (b/loader). a/program is this program with that name patched into it: run with the argument "look" it
+ * a barred copy of it (b/loader; with MORE another barred one). a/program is this program with that name patched into it: run with the argument "look" it
  * says whether the barred one has loaded it. */
 #include "attack.h"
 
@@ -43,7 +43,7 @@ int main(int argc, char **argv)
 	attack_begin("interpreter_swap", argc, argv);
 	attack_at(loader, "work/loader");
 	attack_require(realpath("/lib64/ld-linux-x86-64.so.2", loaders[0]) != NULL, "find the loader");
-	attack_at(loaders[1], "b/loader");
+	attack_at(loaders[1], attack.more[0] ? attack.more[0] : "b/loader");
 	attack_start_process(&helper, swap);
 	while (attack_goes_on())
 		attack_count(execute());

@@ -69,6 +69,7 @@ def attacks():
 	yield Attack("exec_swap, link", "exec_swap", ["link"], kills=True, tries=fewer(3, 10000))
 	yield Attack("exec_swap, rename", "exec_swap", ["rename"], kills=True, tries=fewer(3, 10000))
 	yield Attack("interpreter_swap", kills=True, tries=fewer(3, 10000))
+	yield Attack("interpreter_swap, fixed", "interpreter_swap", ["b/fixed"], kills=True, tries=fewer(3, 10000))
 	yield Attack("folder_rename", control="alone", policy={"deny": ["tree/*/deep/secret"], "read": ["tree/**"], "write": ["tree/**"]})
 	yield Attack("page_edge", control="alone")
 	yield Attack("page_attack", control="alone", policy={"allow": ["shmget"], "write": ["/proc/self/mem"], "read": ["/proc/self/mem"]})
@@ -139,6 +140,7 @@ class Arena:
 			content = program_bytes("interpreter_swap")
 			self.write("a/program", content.replace(LOADER, b"work/loader".ljust(len(LOADER), b"\0"), 1), EVERYBODY_RUNS)
 			self.write("b/loader", read(LOADER.decode()), EVERYBODY_RUNS)
+			self.write("b/fixed", program_bytes("fixed_loader"), EVERYBODY_RUNS)
 
 	def policy(self):
 		good = hashlib.sha256(read(self.path("work/good"))).hexdigest()

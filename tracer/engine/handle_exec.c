@@ -112,6 +112,7 @@ static bool script_interpreter(const struct program *program, char interpreter[s
 struct segments {
 	Elf64_Phdr rows[PROGRAM_HEADER_MAX];
 	size_t count;
+	bool fixed; /* linked to the addresses that they name */
 };
 
 /* 0 for an ELF of this machine, else -ENOEXEC. */
@@ -126,6 +127,7 @@ static int elf_segments(const struct program *program, struct segments *segments
 	    header.e_phnum == 0 || header.e_phnum > PROGRAM_HEADER_MAX)
 		return -ENOEXEC;
 
+	segments->fixed = header.e_type == ET_EXEC;
 	segments->count = header.e_phnum;
 	size_t bytes = segments->count * sizeof(Elf64_Phdr);
 	if (header.e_phoff > INT64_MAX || pread(program->fd, segments->rows, bytes, (off_t)header.e_phoff) != (ssize_t)bytes)
@@ -148,6 +150,15 @@ static int elf_interpreter(const struct program *program, const struct segments 
 		return 1;
 	}
 	return 0;
+}
+
+/* Linked to where the sealed page has to lie, below where linkers put programs. */
+static bool elf_is_in_page(const struct segments *segments)
+{
+	for (size_t i = 0; i < segments->count && segments->fixed; i++)
+		if (segments->rows[i].p_type == PT_LOAD && segments->rows[i].p_vaddr < PAGE_END)
+			return true;
+	return false;
 }
 
 /* What the kernel sets aside for data and bss before the first instruction. */
@@ -223,6 +234,18 @@ static int subject_from_name(struct stop *stop, const char *name, struct subject
 	return resolve_path(stop->supervisor, stop->task, AT_FDCWD, name, 0, &subject->resolved);
 }
 
+static bool loader_has_hash(struct stop *stop, struct subject *subject, struct resume *resume)
+{
+	char path[32];
+	if (!decide_required_sha256(stop->supervisor->policy, subject->resolved.path, stop->task->process->tgid))
+		return true;
+	auto_fd int object = resolve_open(subject->resolved.path, false);
+	own_descriptor_path(object, path);
+	auto_fd int fd = object < 0 ? object : open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	subject->operation.access = ACCESS_EXECUTE;
+	return !blocked_by_hash(stop, subject, fd, resume);
+}
+
 /* The loader of an ELF program: the system's own needs no entry of its own, any other is a program like the rest. */
 static bool loader_allowed(struct stop *stop, const char *name, struct chain *chain, struct resume *resume)
 {
@@ -235,6 +258,8 @@ static bool loader_allowed(struct stop *stop, const char *name, struct chain *ch
 		*resume = exec_error(stop, &subject, subject.resolved.error);
 		return false;
 	}
+	if (!loader_has_hash(stop, &subject, resume))
+		return false;
 	if (!subject.resolved.objected && exec_is_system_loader(stop->supervisor, subject.resolved.path))
 		return true;
 	if (!chain_add(chain, &subject)) {
@@ -267,7 +292,7 @@ static struct resume exec_pinned(struct stop *stop, const char *given, const cha
 	return resume;
 }
 
-static struct resume exec_elf(struct stop *stop, const struct subject *subject, const struct program *program, struct chain *chain)
+static struct resume exec_elf(struct stop *stop, struct subject *subject, const struct program *program, struct chain *chain)
 {
 	struct segments segments;
 	struct resume resume;
@@ -276,6 +301,8 @@ static struct resume exec_elf(struct stop *stop, const struct subject *subject, 
 	int has_loader = failed ? failed : elf_interpreter(program, &segments, loader);
 	if (has_loader < 0)
 		return resume_answer(has_loader);
+	if (elf_is_in_page(&segments))
+		return report_refused_quietly(stop, &subject->operation, ENOEXEC, "a program that is linked below 2 MiB");
 	if (has_loader && !loader_allowed(stop, loader, chain, &resume))
 		return resume;
 	return limit_stops_program(stop, elf_data_bytes(&segments), subject->resolved.path, &resume) ? resume : resume_run();

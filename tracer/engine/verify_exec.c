@@ -1,5 +1,6 @@
 /* After the fact: what an execve really ended in, looked at before its first instruction runs. At PTRACE_EVENT_EXEC the kernel
- * has opened program and loader, and writing to them is ETXTBSY: what is seen here is what runs. */
+ * holds the program open, and writing to it is ETXTBSY: what is seen here is what runs. A loader can be written to from then
+ * on, by whoever may. */
 #include "engine/evidence.h"
 #include "engine/handlers.h"
 #include "engine/pin.h"
@@ -55,18 +56,45 @@ static bool verify_program(struct stop *stop, const struct task_exec *expected, 
 	return false;
 }
 
-/* The loader that the kernel mapped: by the name of the mapping at AT_BASE, which is that of its file. */
+static bool loader_hash_agrees(struct stop *stop, const char *name, uint64_t inode)
+{
+	char path[32];
+	struct stat status;
+	if (!decide_required_sha256(stop->supervisor->policy, name, stop->task->process->tgid))
+		return true;
+	auto_fd int object = resolve_open(name, false);
+	if (object < 0 || fstat(object, &status) != 0 || status.st_ino != inode)
+		return false;
+	own_descriptor_path(object, path);
+	auto_fd int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	return fd >= 0 && exec_hash_agrees(stop, name, fd);
+}
+
+/* What runs first, where that is not the program itself: whatever holds the first instruction, by the name of its mapping. Not
+ * by AT_BASE, which is 0 for a static program and for a loader that is linked to one address alike. */
 static bool verify_loader(struct stop *stop, struct subject *subject)
 {
-	int found = proc_loader_path(stop->task->tid, subject->resolved.path, sizeof(subject->resolved.path));
-	if (found == 0 || found == -ESRCH || found == -ENOENT)
-		return false; /* a static program, or gone */
-	if (found < 0)
-		subject->resolved.path[0] = '\0';
-	bool own = found > 0 && exec_is_system_loader(stop->supervisor, subject->resolved.path);
+	struct registers_all registers;
+	struct registers_position position;
+	uint64_t inode = 0;
+	auto_free char *program = text_duplicate(subject->resolved.path);
+	if (registers_read_all(stop->task->tid, &registers) != 0)
+		return false; /* gone */
+	registers_position(&registers, &position);
+	char *path = subject->resolved.path;
+	int found = proc_mapped_file(stop->task->tid, position.instruction_pointer, path, sizeof(subject->resolved.path), &inode);
+	if (found == -ESRCH || found == -ENOENT)
+		return false;
+	if (found > 0 && strcmp(path, program) == 0)
+		return false; /* a static program */
+	if (found <= 0)
+		path[0] = '\0';
+	if (found > 0 && !loader_hash_agrees(stop, path, inode))
+		return wrong_hash(stop, subject);
+	bool own = found > 0 && exec_is_system_loader(stop->supervisor, path);
 	if (!own && judge_again(stop, subject))
 		return true;
-	evidence_loader(stop, subject->resolved.path);
+	evidence_loader(stop, path);
 	return false;
 }
 

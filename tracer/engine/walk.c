@@ -35,6 +35,11 @@ void walk_fail(struct walk *walk, int number, const char *component)
 	resolved->error = number;
 	memcpy(resolved->path, walk->current, sizeof(resolved->path));
 	bool whole = !component || append_component(resolved->path, component);
+	/* A name that does not fit is none: without its last component it would mean the folder that it is in. */
+	if (!whole) {
+		resolved->error = ENAMETOOLONG;
+		resolved->parent_exists = false;
+	}
 	for (char *rest = walk->pending; whole && *rest;) {
 		rest += strspn(rest, "/");
 		size_t step = strcspn(rest, "/");

@@ -248,14 +248,11 @@ uint64_t proc_auxiliary_value(pid_t tid, uint64_t type)
 	return 0;
 }
 
-int proc_loader_path(pid_t tid, char *path, size_t capacity)
+int proc_mapped_file(pid_t tid, uint64_t address, char *path, size_t capacity, uint64_t *inode)
 {
 	char name[PROC_NAME_BYTES];
 	auto_free char *line = NULL;
 	size_t size = 0;
-	uint64_t base = proc_auxiliary_value(tid, AT_BASE);
-	if (base == 0)
-		return 0;
 	proc_name(name, tid, "maps");
 	auto_file FILE *file = fopen(name, "re");
 	if (!file)
@@ -263,16 +260,17 @@ int proc_loader_path(pid_t tid, char *path, size_t capacity)
 	while (getline(&line, &size, file) > 0) {
 		uint64_t start, end;
 		int text = 0;
-		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %*s %n", &start, &end, &text) != 2 || base < start || base >= end)
+		if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %*s %*s %*s %" SCNu64 " %n", &start, &end, inode, &text) != 3 || address < start ||
+		    address >= end)
 			continue;
 		size_t length = strcspn(line + text, "\n");
-		if (length == 0 || length >= capacity)
+		if (length >= capacity)
 			return -ENAMETOOLONG;
 		memcpy(path, line + text, length);
 		path[length] = '\0';
-		return 1;
+		return length > 0 && *inode != 0;
 	}
-	return -EFAULT;
+	return 0;
 }
 
 uint64_t proc_socket_inode(pid_t tid, int fd)

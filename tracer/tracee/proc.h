@@ -61,9 +61,9 @@ bool proc_signal_is_pending(pid_t tid, int number);
 /* Is any signal pending that the thread does not block? */
 bool proc_signals_arrive(pid_t tid);
 
-/* The file that is mapped where the kernel put the program's ELF loader (AT_BASE): 1 with its path, 0 where there is none (a
- * static program), or -errno. */
-int proc_loader_path(pid_t tid, char *path, size_t capacity);
+/* The file that is mapped at `address`, by its name as the kernel has it, and its inode: 1, 0 where no file is mapped there, or
+ * -errno. */
+int proc_mapped_file(pid_t tid, uint64_t address, char *path, size_t capacity, uint64_t *inode);
 
 /* AT_SYSINFO_EHDR, AT_BASE, …: an entry of the auxiliary vector, 0 where it is missing. */
 uint64_t proc_auxiliary_value(pid_t tid, uint64_t type);

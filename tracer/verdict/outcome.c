@@ -28,12 +28,10 @@ void verdict_outcome_of(const struct run_record *record, const struct verdict_co
 {
 	*outcome = (struct verdict_outcome){ .first = record_first(record) };
 	outcome->status = record_status(record, log_only(context), &outcome->rule);
-	if (outcome->status == STATUS_NONE) {
-		outcome->error = record->error;
-		if (!outcome->error.set)
-			outcome->error = (struct record_error){ .set = true, .stage = "supervise",
-								.message = "nothing tells how the run ended" };
-	}
+	outcome->error = record->error;
+	if (outcome->status == STATUS_NONE && !outcome->error.set)
+		outcome->error = (struct record_error){ .set = true, .stage = "supervise",
+							.message = "nothing tells how the run ended" };
 	if (outcome->status == STATUS_RUNTIME_ERROR && !outcome->first) {
 		describe_end(record, outcome->rule, spare);
 		outcome->first = spare;

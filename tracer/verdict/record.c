@@ -166,10 +166,13 @@ enum run_status record_status(const struct run_record *record, bool log_only, en
 	/* A failure that was claimed and never finished: its writer died over it. What it was is unknown, and an unknown
 	 * failure must not end as a completed run. */
 	bool unfinished = atomic_load(&record->first_claimed) && !record_first(record);
-	if (record->error.set || unfinished)
+	if (unfinished)
 		return STATUS_NONE;
 
+	/* What had failed before stays first: a program that is blocked and then makes bailiff fail was blocked. */
 	*rule = failed_gate(record, log_only);
+	if (record->error.set && *rule == RULE_NONE)
+		return STATUS_NONE;
 	return *rule == RULE_NONE ? status_of_end(record, rule) : rule_status(*rule);
 }
 
