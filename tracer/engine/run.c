@@ -270,8 +270,12 @@ static int fork_tracer(struct front *front, const struct launch *launch, struct 
 static int open_quota(struct front *front, struct error *error)
 {
 	uint64_t limit = limit_value(front->plan->policy, LIMIT_WORKSPACE);
-	if (limit == UNITS_NONE || !front->plan->workspace->path[0])
+	if (limit == UNITS_NONE)
 		return 0;
+	if (!front->plan->workspace->path[0]) {
+		record_note(front->record, "limits.workspace limits nothing: this run has no private folder");
+		return 0;
+	}
 	front->quota = quota_new(front->plan->workspace, front->shared, limit);
 	return front->quota ? 0 : error_system(error, errno, "cannot count the workspace %s", front->plan->workspace->path);
 }
