@@ -320,7 +320,7 @@ def with_call_refused(number, errno):
 
 REFUSALS = [  # number, layer, required
 	(101, "ptrace", True), (101, "seccomp-trace", True), (310, "process_vm_readv", True), (317, "user notification", True),
-	(437, "openat2", True), (319, "sealed page", True), (438, "pidfd_getfd", False), (444, "landlock", False), (446, "landlock", False),
+	(437, "openat2", True), (319, "sealed page", True), (436, "close_range", True), (438, "pidfd_getfd", False), (444, "landlock", False), (446, "landlock", False),
 ]
 
 

@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/filter.h>
 #include <linux/openat2.h>
 #include <linux/seccomp.h>
@@ -18,6 +19,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
@@ -227,10 +229,23 @@ static struct answer probe_read_memory(void)
 	return works();
 }
 
+/* The sealed page comes into a program as the answer to a call. Here no call waits, which a kernel says only when it knows
+ * the request (ENOTTY before Linux 5.9) and its flag (EINVAL before 5.14). */
 static struct answer probe_listener(void)
 {
-	int result = install_filter(SECCOMP_FILTER_FLAG_NEW_LISTENER);
-	return result < 0 ? fails(-result, "SECCOMP_FILTER_FLAG_NEW_LISTENER") : works();
+	int listener = install_filter(SECCOMP_FILTER_FLAG_NEW_LISTENER);
+	if (listener < 0)
+		return fails(-listener, "SECCOMP_FILTER_FLAG_NEW_LISTENER");
+	struct seccomp_notif_addfd nobody = { .flags = SECCOMP_ADDFD_FLAG_SEND, .srcfd = (uint32_t)listener };
+	if (ioctl(listener, SECCOMP_IOCTL_NOTIF_ADDFD, &nobody) >= 0 || errno != ENOENT)
+		return fails(errno, "SECCOMP_ADDFD_FLAG_SEND (Linux 5.14)");
+	return works();
+}
+
+static struct answer probe_close_range(void)
+{
+	const unsigned nothing = INT_MAX; /* no descriptor has this number */
+	return syscall(SYS_close_range, nothing, nothing, 0) != 0 ? fails(errno, "close_range") : works();
 }
 
 static struct answer probe_procfs(void)
@@ -298,6 +313,8 @@ static const struct probe {
 	  "no run can be enforced (Linux 5.6 has it)" },
 	{ "sealed page", true, probe_sealed_page, "arguments can be put where the program cannot change them",
 	  "no run can be enforced (Linux 5.1 has it)" },
+	{ "close_range", true, probe_close_range, "inherited descriptors can be closed",
+	  "no run can be enforced (Linux 5.9 has it)" },
 	{ "pidfd_getfd", false, probe_pidfd_getfd, "descriptors can be fetched", "not needed" },
 };
 
