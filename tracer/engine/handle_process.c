@@ -291,7 +291,7 @@ static struct resume ask_presence(struct stop *stop, pid_t pid)
 	return resume_answer(kill(pid, 0) == 0 ? 0 : -errno);
 }
 
-struct resume handle_signal(struct stop *stop)
+static struct resume decide_signal(struct stop *stop)
 {
 	const char *name = stop->row->name;
 	pid_t first = (pid_t)stop->call.args[0], second = (pid_t)stop->call.args[1];
@@ -305,6 +305,18 @@ struct resume handle_signal(struct stop *stop)
 	if (by_thread)
 		return signal_thread(stop, second);
 	return strcmp(name, "tkill") == 0 ? signal_thread(stop, first) : signal_process(stop, first);
+}
+
+/* Allowed for whoever has the number now. Nobody gets it before he is reaped, and nobody is reaped while the tracer waits for
+ * the call: it has an exit stop, and does not sleep before. */
+struct resume handle_signal(struct stop *stop)
+{
+	struct resume resume = decide_signal(stop);
+	if (resume.kind != RESUME_RUN)
+		return resume;
+	resume = pin_in_place(stop);
+	resume.frozen = true;
+	return resume;
 }
 
 /* ---- limits, scheduling, owners of descriptors -------------------------------------------------------------------- */

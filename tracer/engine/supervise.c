@@ -105,13 +105,13 @@ struct task *supervisor_add_task(struct supervisor *supervisor, pid_t tid, pid_t
 	return task;
 }
 
-/* A thread whose first stop came before its parent's event, or a clone whose kind only /proc tells. */
+/* A thread that its parent's event tells of, or whose first stop came before. One that is not ours has ended meanwhile, and its
+ * number may be somebody else's by now: whoever is in the table may be signalled, and is killed at the end. */
 static struct task *adopt_task(struct supervisor *supervisor, pid_t tid)
 {
 	struct proc_status status;
-	if (proc_read_status(tid, &status) != 0)
+	if (proc_read_status(tid, &status) != 0 || status.tracer != getpid())
 		return NULL;
-	bug_unless(status.tracer == getpid());
 	struct task *task = supervisor_add_task(supervisor, tid, status.tgid, status.ppid);
 	const struct process *parent = tasks_find_process(supervisor->tasks, status.ppid);
 	/* Its parent's event tells as well (on_new_task), but its own calls may come before. */
@@ -286,8 +286,7 @@ static void on_new_task(struct supervisor *supervisor, struct task *parent, cons
 		inherit(adopted->process, parent, event);
 	bool came_early = clones_settle(supervisor->tasks, parent, tid > 0 ? tid : 0);
 	if (tid > 0 && !adopted && !came_early && !ended_early(early, tid)) {
-		struct task *task = event->is_process ? supervisor_add_task(supervisor, tid, tid, parent->process->tgid)
-						      : adopt_task(supervisor, tid);
+		struct task *task = adopt_task(supervisor, tid);
 		if (task)
 			inherit(task->process, parent, event);
 		if (task && parent->identity_valid) {

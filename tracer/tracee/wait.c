@@ -32,7 +32,7 @@ static void decode_stop(int word, struct wait_event *event)
 	switch (stop_event) {
 	case PTRACE_EVENT_SECCOMP: event->kind = WAIT_SECCOMP_STOP; return;
 	case PTRACE_EVENT_VFORK: event->suspends = true; /* fall through */
-	case PTRACE_EVENT_FORK: event->is_process = true; /* fall through */
+	case PTRACE_EVENT_FORK:
 	case PTRACE_EVENT_CLONE: event->kind = WAIT_NEW_TASK; return;
 	case PTRACE_EVENT_EXEC: event->kind = WAIT_EXEC; return;
 	case PTRACE_EVENT_EXIT: event->kind = WAIT_EXITING; return;

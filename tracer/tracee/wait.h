@@ -23,7 +23,6 @@ struct wait_event {
 	enum wait_kind kind;
 	int signal;
 	int status;
-	bool is_process;       /* WAIT_NEW_TASK by fork or vfork: surely a process; a clone may be either */
 	bool suspends;         /* by vfork (or clone with CLONE_VFORK): the caller waits for it */
 	bool has_cpu;          /* cpu_ns and max_rss_bytes are valid: the thread group has ended with this event */
 	unsigned long long cpu_ns;
