@@ -351,6 +351,8 @@ def check_doctor():
 		if required:
 			ok("EPERM" in layer["detail"], f"and with which errno: {name}", layer["detail"])
 			check_run_without(number, name)
+	done = run("run", "--wall", "3s", "--", "/bin/true", preexec_fn=with_call_refused(16, 1))
+	same("ioctl refused: bailiff's own failure, not the program's time", done.returncode, 125)
 	if shutil.which("strace"):
 		done = subprocess.run(["strace", "-f", "-o", "/dev/null", BAILIFF, "doctor"], capture_output=True, text=True, check=False)
 		ok(done.returncode == 1 and re.search(r"no +untraced +process \d+ traces bailiff", done.stdout), "doctor finds its own tracer", done.stdout)

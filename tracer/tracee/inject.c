@@ -1,5 +1,6 @@
 #include "tracee/inject.h"
 
+#include "base/bug.h"
 #include "base/syscalls.h"
 #include "tracee/control.h"
 #include "tracee/memory.h"
@@ -163,8 +164,11 @@ int inject_answer(struct injector *injector, pid_t tid, int fd, int fd_flags)
 		}
 		struct seccomp_notif request;
 		memset(&request, 0, sizeof(request));
-		if (ioctl(injector->listener, SECCOMP_IOCTL_NOTIF_RECV, &request) != 0)
-			continue; /* taken back: its thread was killed */
+		if (ioctl(injector->listener, SECCOMP_IOCTL_NOTIF_RECV, &request) != 0) {
+			/* ENOENT: taken back, its thread was killed. Anything else would come again for ever. */
+			bug_unless(errno == ENOENT || errno == EINTR);
+			continue;
+		}
 		if ((pid_t)request.pid != tid) {
 			refuse_stranger(injector->listener, request.id);
 			continue;
