@@ -38,10 +38,10 @@ class Attack:
 	"""`policy`: what is added to the policy of all. `connect`: its network entries instead of those of all. `kills`: bailiff ends the run at the first try that would win."""
 
 	def __init__(self, name, program=None, more=(), control="check-only", policy=None, kills=False, tries=None, services=False,
-		     connect=None, limits=None, mode="deny"):
+		     connect=None, limits=None, mode="deny", bind=()):
 		self.name, self.program, self.more, self.control = name, program or name, list(more), control
 		self.policy, self.kills, self.services, self.connect = policy or {}, kills, services, connect
-		self.limits, self.mode = limits or {}, mode
+		self.limits, self.mode, self.bind = limits or {}, mode, list(bind)
 		self.tries = tries or (lambda tries: tries)
 
 
@@ -63,6 +63,7 @@ def attacks():
 		yield Attack(f"send_flip, {call}", "send_flip", ["ALLOWED", "BARRED", call], services=True)
 	yield Attack("socket_flip", more=["ALLOWED", "BARRED"], services=True, connect=["tcp:127.0.0.1:ALLOWED", "udp:127.0.0.1:BARRED"])
 	yield Attack("unix_swap", services=True)
+	yield Attack("own_socket", control="alone", services=True, policy={"write": ["b/**"]}, bind=["unix:@ARENA"])
 	yield Attack("unix_wait", control="alone", services=True, tries=fewer(10, 3000))
 	yield Attack("listen_trick", more=["FREE", "BARRED"], control="alone", services=True)
 	yield Attack("source_route", more=["ALLOWED", "BARRED"], control="alone", services=True)
@@ -152,6 +153,7 @@ class Arena:
 			"connect": [f"unix:{self.path('a/socket')}", f"unix:{self.path('a/datagram')}"]}
 		if self.services:
 			network["connect"] += [f"127.0.0.1:{self.services.ports[0]}", f"[::1]:{self.services.ports[0]}"]
+		network["bind"] += [entry.replace("ARENA", self.folder) for entry in self.attack.bind]
 		if self.attack.connect:
 			network["connect"] = [self.with_ports(entry) for entry in self.attack.connect]
 		return harness.write_policy(self.folder, on_violation=self.attack.mode, network=network, syscalls=calls,
@@ -232,6 +234,11 @@ class Services:
 			stream.listen(1024)
 			self.serve(self.accept, stream, word)
 			self.serve(self.answer, datagram, word)
+		abstract = socket.socket(socket.AF_UNIX)
+		abstract.bind(f"\0{folder}")
+		self.sockets.append(abstract)
+		abstract.listen(1024)
+		self.serve(self.accept, abstract, b"barred")
 
 	def close(self):
 		for opened in self.sockets:

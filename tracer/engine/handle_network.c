@@ -94,31 +94,34 @@ static bool is_probe(const struct policy *policy, const struct endpoint *endpoin
 	return port == 0 || (port != DNS_PORT && decide_has_network(policy));
 }
 
-static bool is_allowed_by(struct stop *stop, struct endpoint *endpoint, enum transport transport, struct decision *decision)
+/* `from`: the socket's facts where they may count, else NULL. */
+static bool is_allowed_by(struct stop *stop, struct endpoint *endpoint, enum transport transport, const struct socket_facts *from,
+			  struct decision *decision)
 {
 	const struct policy *policy = stop->supervisor->policy;
 	bool bind = endpoint->purpose == PURPOSE_BIND;
 	endpoint->address.transport = transport;
 	*decision = bind ? decide_bind(policy, &endpoint->address) : decide_connect(policy, &endpoint->address);
-	return decision->kind == DECISION_ALLOW || (!bind && socket_is_own(stop->supervisor, &endpoint->address));
+	return decision->kind == DECISION_ALLOW || (!bind && socket_is_own(stop->supervisor, &endpoint->address, from));
 }
 
-/* What is allowed for every kind of socket needs no more. What is allowed for TCP alone, or for UDP alone, holds for the socket
- * that was looked at: 7 of 60,000 connects to a UDP-only entry were TCP, by a thread that exchanged the sockets under the
+/* What is allowed for every kind of socket needs no more. What is allowed for TCP alone, for UDP alone, or for the type of socket
+ * that has an abstract name of the tree's own, holds for the socket that was looked at: 7 of 60,000 connects to a UDP-only entry were TCP, by a thread that exchanged the sockets under the
  * number. So there the number is held still, and looked at once more. */
 static int is_allowed(struct stop *stop, struct endpoint *endpoint, struct decision *decision, bool *allowed)
 {
-	*allowed = is_allowed_by(stop, endpoint, TRANSPORT_ANY, decision);
-	endpoint->address.transport = socket_transport(&endpoint->facts);
-	if (*allowed || endpoint->address.transport == TRANSPORT_ANY)
+	const struct socket_facts *facts = &endpoint->facts;
+	*allowed = is_allowed_by(stop, endpoint, TRANSPORT_ANY, NULL, decision);
+	endpoint->address.transport = socket_transport(facts);
+	if (*allowed || !facts->known)
 		return 0;
-	*allowed = is_allowed_by(stop, endpoint, endpoint->address.transport, decision);
+	*allowed = is_allowed_by(stop, endpoint, socket_transport(facts), facts, decision);
 	if (!*allowed)
 		return 0;
 	int failed = freeze_descriptors(stop, stop->task->tid);
 	socket_look(stop->task, endpoint->descriptor, &endpoint->facts);
 	endpoint->frozen = true;
-	*allowed = is_allowed_by(stop, endpoint, socket_transport(&endpoint->facts), decision);
+	*allowed = is_allowed_by(stop, endpoint, socket_transport(facts), facts, decision);
 	return failed;
 }
 
@@ -197,6 +200,12 @@ static struct resume bind_unix_path(struct stop *stop, struct endpoint *endpoint
 		return resume;
 	if (!settle_unix_path(stop, endpoint, resolved, path))
 		return resume_answer(-ENAMETOOLONG);
+	/* The file that the bind makes is that of the socket that was looked at (socket_has_file). */
+	int failed = freeze_descriptors(stop, stop->task->tid);
+	if (failed)
+		return resume_answer(failed);
+	endpoint->frozen = true;
+	socket_look(stop->task, endpoint->descriptor, &endpoint->facts);
 	text_copy(endpoint->address.path, sizeof(endpoint->address.path), resolved->path);
 	endpoint->address.path_length = strlen(endpoint->address.path);
 	socket_remember(stop->supervisor, &endpoint->facts, &endpoint->address);
@@ -332,6 +341,7 @@ static void guard(struct stop *stop, const struct endpoint *endpoint, struct res
 	if (!endpoint->guard[0] || resume->kind != RESUME_PINNED)
 		return;
 	pin_guard(stop, endpoint->guard, endpoint->raw.local.sun_path);
+	stop->task->pin.bound_inode = endpoint->purpose == PURPOSE_BIND ? endpoint->facts.inode : 0;
 	resume->settle = true;
 }
 

@@ -4,6 +4,7 @@
 #include "engine/evidence.h"
 #include "engine/identity.h"
 #include "engine/limits.h"
+#include "engine/sockets.h"
 #include "tracee/control.h"
 #include "tracee/memory.h"
 
@@ -204,6 +205,8 @@ void pin_finish(struct supervisor *supervisor, struct task *task)
 	long result = registers_result(&registers), replaced;
 	if (result == -EMFILE)
 		limit_note_open_files(supervisor);
+	if (pin->bound_inode && pin->guards[0] && result == 0)
+		socket_has_file(supervisor, pin->bound_inode, pin->guards[0]);
 	if (pin->opens && result >= 0)
 		note_opened(supervisor, task, (int)result);
 	unsigned repeats = 0;

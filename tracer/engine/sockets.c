@@ -123,11 +123,11 @@ static bool is_unix_address(const struct address *address)
 void socket_remember(struct supervisor *supervisor, const struct socket_facts *facts, const struct address *address)
 {
 	struct bound_socket entry = { .inode = facts->inode, .is_unix = is_unix_address(address),
-				      .is_abstract = address->kind == ADDRESS_UNIX_ABSTRACT };
+				      .is_abstract = address->kind == ADDRESS_UNIX_ABSTRACT, .type = facts->known ? facts->type : -1 };
 	if (entry.inode == 0 || entry.is_unix != facts->is_unix)
 		return;
 	/* A name too long to be remembered is only not recognised later: that is a refusal. */
-	if (entry.is_unix && address->path_length > 0 && address->path_length <= sizeof(entry.name)) {
+	if (entry.is_abstract && address->path_length > 0 && address->path_length <= sizeof(entry.name)) {
 		entry.name_length = address->path_length;
 		memcpy(entry.name, address->path, entry.name_length);
 	}
@@ -139,12 +139,22 @@ void socket_remember(struct supervisor *supervisor, const struct socket_facts *f
 		supervisor->bound_socket_count++;
 }
 
-static const struct bound_socket *find_bound(const struct supervisor *supervisor, uint64_t inode, bool is_unix)
+static struct bound_socket *find_bound(const struct supervisor *supervisor, uint64_t inode, bool is_unix)
 {
 	for (size_t i = 0; i < supervisor->bound_socket_count; i++)
 		if (supervisor->bound_sockets[i].inode == inode && supervisor->bound_sockets[i].is_unix == is_unix)
 			return &supervisor->bound_sockets[i];
 	return NULL;
+}
+
+void socket_has_file(struct supervisor *supervisor, uint64_t inode, const char *path)
+{
+	struct stat status;
+	struct bound_socket *bound = find_bound(supervisor, inode, true);
+	if (!bound || bound->is_abstract || lstat(path, &status) != 0 || !S_ISSOCK(status.st_mode))
+		return;
+	bound->device = status.st_dev;
+	bound->file = status.st_ino;
 }
 
 /* An allowed bind may have failed in the kernel: the socket itself knows better, where it can be asked. */
@@ -234,11 +244,15 @@ static void look_at_table(const struct supervisor *supervisor, const char *table
  * to one bound to all, and several may share a port. */
 static bool inet_is_own(const struct supervisor *supervisor, const struct address *address)
 {
-	struct standing tcp = { .own = false }, udp = { .own = false };
+	struct standing tcp = { .own = false }, udp = { .own = false }, udp_lite = { .own = false };
 	look_at_table(supervisor, "/proc/self/net/tcp", address, 1, true, &tcp);
 	look_at_table(supervisor, "/proc/self/net/tcp6", address, 4, true, &tcp);
 	look_at_table(supervisor, "/proc/self/net/udp", address, 1, false, &udp);
 	look_at_table(supervisor, "/proc/self/net/udp6", address, 4, false, &udp);
+	/* UDP-Lite has ports of its own, and counts as UDP here: who stands there is never the tree itself. */
+	look_at_table(supervisor, "/proc/self/net/udplite", address, 1, false, &udp_lite);
+	look_at_table(supervisor, "/proc/self/net/udplite6", address, 4, false, &udp_lite);
+	udp.foreign = udp.foreign || udp_lite.own || udp_lite.foreign;
 	bool by_tcp = tcp.own && !tcp.foreign, by_udp = udp.own && !udp.foreign;
 	bool own = address->transport == TRANSPORT_TCP   ? by_tcp
 		   : address->transport == TRANSPORT_UDP ? by_udp
@@ -246,30 +260,48 @@ static bool inet_is_own(const struct supervisor *supervisor, const struct addres
 	return own && is_of_this_host(address);
 }
 
+/* Where a connect would end: at a file, or at an abstract name among the sockets of one type. */
+struct place {
+	const struct address *address;
+	const struct socket_facts *from;
+	struct stat file;
+};
+
+static bool is_at(const struct bound_socket *bound, const struct place *place)
+{
+	const struct address *address = place->address;
+	if (address->kind == ADDRESS_UNIX_PATH)
+		return !bound->is_abstract && bound->file != 0 && bound->file == place->file.st_ino && bound->device == place->file.st_dev;
+	return bound->is_abstract && place->from && place->from->known && place->from->type == bound->type && bound->name_length > 0 &&
+	       bound->name_length == address->path_length && memcmp(bound->name, address->path, bound->name_length) == 0;
+}
+
 /* What a socket was bound as is remembered; the table only tells that it is still there. The name in the table proves nothing:
  * it is printed as it is, and a name with a line break in it prints a line of its own choice (bind refuses those). */
-static bool unix_line_is_own(const struct supervisor *supervisor, const char *line, const struct address *address)
+static bool unix_line_is_own(const struct supervisor *supervisor, const char *line, const struct place *place)
 {
 	uint64_t inode;
 	int end = 0;
 	if (sscanf(line, "%*[0-9a-fA-F]: %*x %*x %*x %*x %*x %" SCNu64 " %n", &inode, &end) != 1 || end == 0)
 		return false;
 	const struct bound_socket *bound = find_bound(supervisor, inode, true);
-	return bound && bound->is_abstract == (address->kind == ADDRESS_UNIX_ABSTRACT) && bound->name_length > 0 &&
-	       bound->name_length == address->path_length && memcmp(bound->name, address->path, bound->name_length) == 0;
+	return bound && is_at(bound, place);
 }
 
-static bool unix_is_own(const struct supervisor *supervisor, const struct address *address)
+static bool unix_is_own(const struct supervisor *supervisor, const struct address *address, const struct socket_facts *from)
 {
 	char line[LINE_BYTES];
+	struct place place = { .address = address, .from = from };
+	if (address->kind == ADDRESS_UNIX_PATH && lstat(address->path, &place.file) != 0)
+		return false;
 	auto_file FILE *file = fopen("/proc/self/net/unix", "re");
 	while (file && fgets(line, sizeof(line), file))
-		if (unix_line_is_own(supervisor, line, address))
+		if (unix_line_is_own(supervisor, line, &place))
 			return true;
 	return false;
 }
 
-bool socket_is_own(const struct supervisor *supervisor, const struct address *address)
+bool socket_is_own(const struct supervisor *supervisor, const struct address *address, const struct socket_facts *from)
 {
 	if (supervisor->bound_socket_count == 0)
 		return false;
@@ -277,7 +309,7 @@ bool socket_is_own(const struct supervisor *supervisor, const struct address *ad
 	case ADDRESS_IPV4:
 	case ADDRESS_IPV6: return inet_is_own(supervisor, address);
 	case ADDRESS_UNIX_PATH:
-	case ADDRESS_UNIX_ABSTRACT: return unix_is_own(supervisor, address);
+	case ADDRESS_UNIX_ABSTRACT: return unix_is_own(supervisor, address, from);
 	default: return false;
 	}
 }

@@ -30,7 +30,12 @@ bool socket_was_bound(const struct supervisor *supervisor, const struct socket_f
  * another one by then (-EBADF). 1 where the host does not give us the socket, else 0 or -errno. */
 int socket_listen(const struct task *task, int descriptor, const struct socket_facts *facts, int backlog);
 
-/* Does the destination belong to a socket that the tree has bound and still holds? By the kernel's own tables. */
-bool socket_is_own(const struct supervisor *supervisor, const struct address *address);
+/* The bind of the unix socket `inode` to the canonical path `path` has succeeded, and nobody in the tree has touched the name
+ * since. */
+void socket_has_file(struct supervisor *supervisor, uint64_t inode, const char *path);
+
+/* Does the destination belong to a socket that the tree has bound and still holds? By the kernel's own tables. `from` is the
+ * socket that is to reach it; NULL asks whether any socket would. */
+bool socket_is_own(const struct supervisor *supervisor, const struct address *address, const struct socket_facts *from);
 
 #endif

@@ -16,11 +16,15 @@
 
 enum { SYSTEM_LOADER_MAX = 8, BOUND_SOCKET_MAX = 1024, FIRST_FOLDER_MAX = 32 };
 
-/* A socket that the tree has bound: its inode, and for unix sockets the canonical path or the abstract name. */
+/* A socket that the tree has bound. A unix one with a path is known by the file that its bind made, since names change and a
+ * file may have several; an abstract one by its name and its type, since each type has names of its own. */
 struct bound_socket {
 	uint64_t inode;
 	bool is_unix, is_abstract;
-	char name[128];
+	int type;          /* SOCK_STREAM, …; -1 unknown */
+	dev_t device;
+	ino_t file;        /* 0 until the bind has succeeded */
+	char name[128];    /* abstract */
 	size_t name_length;
 };
 

@@ -30,6 +30,7 @@ struct task_pin {
 	bool repeat_refused;     /* on EACCES as well, where Landlock is the reason: it may know another file by that name */
 	bool refused;            /* the call is back because of that */
 	char *guards[2];         /* paths that nobody may move while the call is under way: canonical, as written; owned */
+	uint64_t bound_inode;    /* of the unix socket that the call binds to guards[0]; 0 for other calls */
 	uint64_t sent_length_at; /* sendmmsg: where the first message's length belongs; 0 for other calls */
 };
 
