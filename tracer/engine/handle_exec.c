@@ -234,6 +234,15 @@ static int subject_from_name(struct stop *stop, const char *name, struct subject
 	return resolve_path(stop->supervisor, stop->task, AT_FDCWD, name, 0, &subject->resolved);
 }
 
+/* Of COMMAND itself: what its process reports is an errno alone, the same as for a COMMAND that is not there. A script of
+ * another system names "/bin/sh\r". */
+static void tell_missing(const struct supervisor *supervisor, const struct subject *interpreter)
+{
+	if (!supervisor->started && interpreter->resolved.error == ENOENT)
+		record_error(supervisor->record, "command", ENOEXEC, "cannot execute %.1000s: the interpreter that it names is not there: %.256s",
+			     supervisor->plan->command[0], interpreter->given);
+}
+
 static bool loader_has_hash(struct stop *stop, struct subject *subject, struct resume *resume)
 {
 	char path[32];
@@ -255,6 +264,7 @@ static bool loader_allowed(struct stop *stop, const char *name, struct chain *ch
 		return false;
 	}
 	if (subject.resolved.error) {
+		tell_missing(stop->supervisor, &subject);
 		*resume = exec_error(stop, &subject, subject.resolved.error);
 		return false;
 	}
@@ -372,6 +382,7 @@ struct resume handle_exec(struct stop *stop)
 			break;
 		}
 		failed = subject_from_name(stop, next, subject);
+		tell_missing(stop->supervisor, subject);
 	}
 	if (resume.kind == RESUME_RUN)
 		resume = exec_pinned(stop, given, chain->names[0]);
