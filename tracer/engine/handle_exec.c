@@ -239,7 +239,8 @@ static int subject_from_name(struct stop *stop, const char *name, struct subject
 static void tell_missing(const struct supervisor *supervisor, const struct subject *interpreter)
 {
 	if (!supervisor->started && interpreter->resolved.error == ENOENT)
-		record_error(supervisor->record, "command", ENOEXEC, "cannot execute %.1000s: the interpreter that it names is not there: %.256s",
+		record_error(supervisor->record, "command", ENOEXEC,
+			     "cannot execute %.1000s: the interpreter that it names is not there: %.256s",
 			     supervisor->plan->command[0], interpreter->given);
 }
 
