@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -10,6 +11,13 @@ import uuid
 BAILIFF, TARGETS, SCRATCH = os.environ["B"], os.environ["T"], os.environ["S"]
 LANDLOCK = ["--landlock", os.environ["BAILIFF_TEST_LANDLOCK"]] if os.environ.get("BAILIFF_TEST_LANDLOCK") else []
 ENVIRONMENT = {"PATH": "/usr/local/bin:/usr/bin:/bin", "HOME": SCRATCH, "LANG": "C.UTF-8", "TMPDIR": os.path.join(SCRATCH, "tmp")}
+
+
+# Started by nohup or in the background, signals are ignored, bailiff leaves them ignored, and no test of them would say a thing.
+for number, default in ((signal.SIGINT, signal.default_int_handler), (signal.SIGHUP, signal.SIG_DFL), (signal.SIGQUIT, signal.SIG_DFL),
+		(signal.SIGTERM, signal.SIG_DFL)):
+	if signal.getsignal(number) == signal.SIG_IGN:
+		signal.signal(number, default)
 
 
 class Tap:

@@ -70,7 +70,7 @@ def call(host, *arguments, bailiff=BAILIFF):
 
 
 def outcomes(name, host, folder):
-	policy = write(f"{folder}/policy.json", '{"extends": "%s/tool-call.json", "limits": {"cpu": "2s"}}' % EXAMPLE)
+	policy = write(f"{folder}/policy.json", '{"extends": "%s/tool-call.json", "limits": {"cpu": "1s"}}' % EXAMPLE)
 	for what, (text, first, code, result) in PROGRAMS.items():
 		program = write(f"{folder}/program", text) if text else f"{EXAMPLE}/program.py"
 		saved = f"{folder}/result"
