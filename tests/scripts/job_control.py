@@ -163,7 +163,25 @@ def in_the_background():
 if not shutil.which("bash"):
 	tap.skip("job control", "bash is not installed")
 	tap.end()
+
+
+def signals_of_the_terminal():
+	"""What is typed goes to the group in the foreground, and so do the signals that a terminal is asked for."""
+	ask = "\n".join(("import errno, fcntl, os, termios", "def attempt(call, *arguments):", "    try: call(*arguments); return 'done'",
+		"    except OSError as error: return errno.errorcode[error.errno]",
+		"flags = fcntl.fcntl(0, fcntl.F_GETFL) | os.O_ASYNC",
+		"print(attempt(fcntl.fcntl, 0, fcntl.F_SETFL, flags), attempt(fcntl.ioctl, 0, termios.FIOASYNC, b'\\1\\0\\0\\0'),",
+		"      attempt(os.tcsetpgrp, 0, os.getpgid(os.getppid())), attempt(os.tcsetpgrp, 0, os.getpgrp()), 'answered')"))
+	folder = fresh("foreground")
+	path = os.path.join(folder, "verdict.json")
+	command = [BAILIFF, "run", *harness.LANDLOCK, "-p", "python", "-o", path, "--on-violation", "deny", "--", "/usr/bin/python3", "-c", ask]
+	terminal = Terminal(command, folder)
+	tap.ok("a terminal sends no signals, and its foreground stays with the run", terminal.expect("EPERM EPERM EPERM done answered"), terminal.text)
+	tap.equal("taking the foreground for somebody else is a violation", terminal.close(), 122)
+
+
 job_control_in_the_run()
+signals_of_the_terminal()
 monitor_flag()
 interrupt_key()
 interrupt_handled()

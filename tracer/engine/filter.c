@@ -60,6 +60,7 @@ static const struct check checks[] = {
 	{ "setsockopt", STOP, 0, 2, { IS(1, 41), IS(2, 57) } }, /* IPPROTO_IPV6, IPV6_RTHDR */
 	{ "setsockopt", STOP, 0, 2, { IS(1, 41), IS(2, 5) } },  /* IPV6_2292RTHDR */
 	{ "setsockopt", STOP, 0, 2, { IS(1, 41), IS(2, 6) } },  /* IPV6_2292PKTOPTIONS */
+	{ "setsockopt", STOP, 0, 2, { IS(1, 41), IS(2, 32) } }, /* IPV6_FLOWLABEL_MGR */
 
 	/* A look without waiting at children, one of whose pidfds may have become readable (handle_wait). */
 	{ "waitid", STOP, 0, 1, { BIT(3, WNOHANG) } },
@@ -80,6 +81,9 @@ static const struct check checks[] = {
 	{ "fcntl", STOP, 0, 1, { IS(1, 15) } },      /* F_SETOWN_EX */
 	{ "ioctl", STOP, 0, 1, { IS(1, 0x8901) } },  /* FIOSETOWN */
 	{ "ioctl", STOP, 0, 1, { IS(1, 0x8902) } },  /* SIOCSPGRP */
+	{ "fcntl", STOP, 0, 2, { IS(1, 4), BIT(2, 020000) } }, /* F_SETFL, O_ASYNC */
+	{ "ioctl", STOP, 0, 1, { IS(1, 0x5452) } },  /* FIOASYNC */
+	{ "ioctl", STOP, 0, 1, { IS(1, 0x5410) } },  /* TIOCSPGRP */
 	{ "ioctl", STOP, 0, 1, { IS(1, 0x5412) } },  /* TIOCSTI */
 	{ "ioctl", STOP, 0, 1, { IS(1, 0x541c) } },  /* TIOCLINUX */
 	{ "ioctl", STOP, 0, 1, { IS(1, 0x401c5820) } }, /* FS_IOC_FSSETXATTR */

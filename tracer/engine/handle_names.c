@@ -69,6 +69,10 @@ static bool entry_to_make(struct stop *stop, unsigned dirfd_role, unsigned path_
 		return false;
 	struct resolved *resolved = &entry->subject.resolved;
 	bool missing = resolved->error == ENOENT && resolved->parent_exists;
+	if (resolved_is_hidden(stop, resolved)) {
+		*resume = resume_answer(-ENOENT);
+		return false;
+	}
 	if (!resolved->objected && (resolved->error == 0 || resolved->dot_last)) {
 		*resume = resume_answer(resolved->error ? -resolved->error : -EEXIST);
 		report_allowed(stop, &entry->subject.operation, EEXIST);
@@ -275,6 +279,10 @@ static bool rename_target(struct stop *stop, unsigned flags, struct entry *entry
 	bool missing = resolved->error == ENOENT && resolved->parent_exists && !(flags & RENAME_EXCHANGE);
 	if (!resolved->objected && resolved->error && !missing) {
 		*resume = subject_walk_error(stop, &entry->subject, ACCESS_WRITE);
+		return false;
+	}
+	if (resolved_is_hidden(stop, resolved)) {
+		*resume = resume_answer(-ENOENT);
 		return false;
 	}
 	if (!resolved->objected && resolved->dot_last) {

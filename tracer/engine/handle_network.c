@@ -106,8 +106,9 @@ static bool is_allowed_by(struct stop *stop, struct endpoint *endpoint, enum tra
 }
 
 /* What is allowed for every kind of socket needs no more. What is allowed for TCP alone, for UDP alone, or for the type of socket
- * that has an abstract name of the tree's own, holds for the socket that was looked at: 7 of 60,000 connects to a UDP-only entry were TCP, by a thread that exchanged the sockets under the
- * number. So there the number is held still, and looked at once more. */
+ * that has an abstract name of the tree's own, holds for the socket that was looked at: 7 of 60,000 connects to a UDP-only entry
+ * were TCP, by a thread that exchanged the sockets under the number. So there the number is held still, and looked at once
+ * more. */
 static int is_allowed(struct stop *stop, struct endpoint *endpoint, struct decision *decision, bool *allowed)
 {
 	const struct socket_facts *facts = &endpoint->facts;
@@ -192,6 +193,8 @@ static struct resume bind_unix_path(struct stop *stop, struct endpoint *endpoint
 	if (resolve_path(stop->supervisor, stop->task, AT_FDCWD, path, RESOLVE_NAME, &subject.resolved) != 0)
 		return resume_nothing();
 	const struct resolved *resolved = &subject.resolved;
+	if (resolved_is_hidden(stop, resolved))
+		return resume_answer(-ENOENT);
 	if (!resolved->objected && resolved->error == 0)
 		return resume_answer(-EADDRINUSE);
 	if (!resolved->objected && !(resolved->error == ENOENT && resolved->parent_exists))
@@ -223,7 +226,7 @@ static struct resume reach_unix_path(struct stop *stop, struct endpoint *endpoin
 	describe(endpoint);
 	endpoint->operation.given = path;
 	endpoint->operation.resolved = endpoint->address.path;
-	bool hidden = resolved.objected && resolved.objection.kind == DECISION_HIDE;
+	bool hidden = resolved_is_hidden(stop, &resolved);
 	if (hidden || (!resolved.objected && resolved.error && resolved.error != EACCES)) {
 		report_allowed(stop, &endpoint->operation, hidden ? ENOENT : resolved.error);
 		return resume_answer(hidden ? -ENOENT : -resolved.error);

@@ -261,14 +261,18 @@ static struct resume open_refused(struct stop *stop, const struct subject *subje
 	return object >= 0 ? open_held(stop, subject, object, request) : resume_answer(object);
 }
 
-/* What an interpreter opens as its script is the file that was decided at the execve, held and delivered. */
+/* What an interpreter opens as its script is the file that was decided at the execve, held and delivered; where an entry names
+ * its hash, a copy that nobody can write to any more. */
 static struct resume open_script(struct stop *stop, struct subject *subject, const struct open_request *request)
 {
 	struct resume resume;
 	auto_fd int object = resolve_open(subject->resolved.path, false);
 	if (object < 0)
 		return resume_answer(object);
-	return script_is_bound(stop, subject, object, &resume) ? open_held(stop, subject, object, request) : resume;
+	auto_fd int copy = script_copy(stop, subject->resolved.path, object);
+	if (copy < 0 && copy != -ENOENT)
+		return resume_answer(copy);
+	return script_is_bound(stop, subject, object, copy, &resume) ? open_held(stop, subject, copy >= 0 ? copy : object, request) : resume;
 }
 
 /* O_CREAT on a folder is refused by the kernel, and what is pinned for an existing object has lost that flag. */
@@ -284,7 +288,8 @@ static struct resume open_existing(struct stop *stop, struct subject *subject, c
 {
 	struct resume resume;
 	uint64_t flags = request->how.flags;
-	if ((flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) && !(flags & O_PATH) && !is_unnamed_file(flags)) {
+	bool exclusive = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL) && !(flags & O_PATH) && !is_unnamed_file(flags);
+	if (exclusive && !resolved_is_hidden(stop, &subject->resolved)) {
 		report_allowed(stop, &subject->operation, EEXIST);
 		return resume_answer(-EEXIST);
 	}
@@ -298,7 +303,7 @@ static struct resume open_existing(struct stop *stop, struct subject *subject, c
 	}
 	if (!subject_allowed(stop, subject, access, &resume) || creates_folder(subject, flags, &resume))
 		return resume;
-	if (script_is_awaited(stop, subject->resolved.path))
+	if (script_is_awaited(stop, subject->resolved.path) && !(access & ACCESS_WRITE))
 		return open_script(stop, subject, request);
 	if (request->refused)
 		return open_refused(stop, subject, request);
@@ -310,6 +315,9 @@ static struct resume open_existing(struct stop *stop, struct subject *subject, c
 static bool restricted(struct stop *stop, struct subject *subject, const struct open_how *how, struct resume *resume)
 {
 	struct open_how look = { .flags = O_PATH | O_CLOEXEC | (how->flags & O_NOFOLLOW), .resolve = how->resolve };
+	*resume = resume_answer(-ENOENT);
+	if (resolved_is_hidden(stop, &subject->resolved))
+		return false;
 	*resume = resume_answer(-ENOSYS);
 	/* Another root than the tree's: names on the way cannot be compared with deny and hide entries. Programs walk by
 	 * themselves where openat2 is not there. */

@@ -77,6 +77,14 @@ static enum rule_id rule_of(const struct decision *decision)
 	return decision->rule == RULE_NONE ? RULE_BLOCKED_READ : decision->rule;
 }
 
+bool resolved_is_hidden(const struct stop *stop, const struct resolved *resolved)
+{
+	if (resolved->objected)
+		return resolved->objection.kind == DECISION_HIDE;
+	const struct path_request request = { .access = ACCESS_STAT, .path = resolved->path, .self = stop->task->process->tgid };
+	return stop->supervisor->hides && decide_name(stop->supervisor->policy, &request).kind == DECISION_HIDE;
+}
+
 bool subject_allowed(struct stop *stop, struct subject *subject, unsigned access, struct resume *resume)
 {
 	struct decision decision = subject_decide(stop, subject, access);

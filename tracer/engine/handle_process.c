@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/text.h"
 #include "engine/filter.h"
+#include "engine/freeze.h"
 #include "engine/limits.h"
 #include "engine/pin.h"
 #include "engine/placement.h"
@@ -26,6 +27,7 @@
 #include <sys/ioctl.h>
 #include <sys/resource.h>
 #include <sys/shm.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -376,10 +378,37 @@ static struct resume decide_owner(struct stop *stop, pid_t owner)
 	return blocked_control(stop, target);
 }
 
+static bool is_device(const struct stop *stop)
+{
+	char entry[32];
+	struct stat status;
+	snprintf(entry, sizeof(entry), "fd/%d", stop_int(stop, stop->row->roles.fd));
+	auto_fd int held = proc_open(stop->task->tid, entry, O_PATH);
+	return held >= 0 && fstat(held, &status) == 0 && S_ISCHR(status.st_mode);
+}
+
+/* A terminal that is asked for signals sends them to whoever is in its foreground (drivers/tty/tty_io.c, __tty_fasync): the
+ * user's shell, or bailiff. Any other device might. */
+static struct resume ask_for_signals(struct stop *stop)
+{
+	int failed = freeze_descriptors(stop, stop->task->tid);
+	if (failed)
+		return resume_answer(failed);
+	if (is_device(stop)) {
+		struct operation operation = { .access_text = stop->row->name, .target = "signals of a terminal", .list = LIST_COUNT };
+		return report_refused_quietly(stop, &operation, EPERM, "they go to whoever is in its foreground");
+	}
+	struct resume resume = pin_in_place(stop);
+	resume.frozen = true;
+	return resume;
+}
+
 struct resume handle_fcntl(struct stop *stop)
 {
-	enum { SET_OWNER = 8, SET_OWNER_EX = 15 };
+	enum { SET_FLAGS = 4, SET_OWNER = 8, SET_OWNER_EX = 15 };
 	int command = (int)stop->call.args[1];
+	if (command == SET_FLAGS)
+		return stop->call.args[2] & O_ASYNC ? ask_for_signals(stop) : resume_run();
 	if (command == SET_OWNER)
 		return decide_owner(stop, (pid_t)stop->call.args[2]);
 	if (command != SET_OWNER_EX)
@@ -440,9 +469,24 @@ static struct resume file_system_request(struct stop *stop, unsigned request)
 	return report_refused_quietly(stop, &operation, ENOTTY, "a request that changes a file system by a descriptor");
 }
 
+/* What is typed (Ctrl-C among it) and what the terminal says goes to the group in its foreground: one of the run's own. */
+static struct resume set_foreground(struct stop *stop)
+{
+	pid_t group;
+	char target[96];
+	int failed = memory_read(stop->task->tid, tracee_address_of(stop->call.args[2]), &group, sizeof(group));
+	if (failed)
+		return resume_failed(failed);
+	if (group <= 0 || owns_group(stop->supervisor, group) || !is_device(stop))
+		return pin_address_argument(stop, 2, &group, sizeof(group));
+	snprintf(target, sizeof(target), "the foreground of a terminal to process group %d, outside this run", group);
+	return blocked_control(stop, target);
+}
+
 struct resume handle_ioctl(struct stop *stop)
 {
-	enum { SET_OWNER = 0x8901, SET_GROUP = 0x8902, INJECT_INPUT = 0x5412, CONSOLE = 0x541c };
+	enum { SET_OWNER = 0x8901, SET_GROUP = 0x8902, SET_FOREGROUND = 0x5410, INJECT_INPUT = 0x5412, CONSOLE = 0x541c,
+	       SET_ASYNC = 0x5452 };
 	unsigned long request = (uint32_t)stop->call.args[1];
 	pid_t owner;
 	switch (request) {
@@ -454,6 +498,8 @@ struct resume handle_ioctl(struct stop *stop)
 		struct resume resume = decide_owner(stop, owner);
 		return resume.kind == RESUME_RUN ? pin_address_argument(stop, 2, &owner, sizeof(owner)) : resume;
 	}
+	case SET_FOREGROUND: return set_foreground(stop);
+	case SET_ASYNC: return ask_for_signals(stop);
 	case INJECT_INPUT: return blocked_control(stop, "input into a terminal (TIOCSTI)");
 	case CONSOLE: return blocked_control(stop, "the console (TIOCLINUX)");
 	case FS_IOC_SETFLAGS:

@@ -7,6 +7,18 @@
 #include <string.h>
 #include <sys/socket.h>
 
+/* linux/in6.h, which cannot be included beside netinet/in.h */
+#ifndef IPV6_FLOWLABEL_MGR
+#define IPV6_FLOWLABEL_MGR 32
+#endif
+struct in6_flowlabel_req {
+	struct in6_addr destination;
+	uint32_t label;
+	uint8_t action, share;
+	uint16_t flags, expires, linger;
+	uint32_t pad;
+};
+
 enum { OLD_ROUTE = 5, OLD_OPTIONS = 6 }; /* IPV6_2292RTHDR, IPV6_2292PKTOPTIONS (linux/in6.h) */
 
 static const struct {
@@ -26,6 +38,9 @@ struct resume handle_setsockopt(struct stop *stop)
 {
 	int level = (int)stop->call.args[1], option = (int)stop->call.args[2], length = (int)stop->call.args[4];
 	/* Without a value the option is taken away again. */
+	/* Behind the struct there may be options of the label's packets, a route among them. */
+	if (level == IPPROTO_IPV6 && option == IPV6_FLOWLABEL_MGR && (unsigned)length > sizeof(struct in6_flowlabel_req))
+		return blocked_call(stop, "a route of its own for packets", "IPV6_FLOWLABEL_MGR with options");
 	for (size_t i = 0; i < ROUTE_COUNT && length != 0; i++)
 		if (routes[i].level == level && routes[i].option == option)
 			return blocked_call(stop, "a route of its own for packets", routes[i].name);

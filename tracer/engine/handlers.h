@@ -27,10 +27,14 @@ struct resume handle_stop(struct stop *stop);
 bool verify_exec(struct stop *stop);
 
 /* Is `path` a script that this image's interpreter is about to open? Then `object`, the file behind it that we hold, must be
- * the one that was decided: false with *resume set where it is not. */
+ * the one that was decided, and `copy` (script_copy; less than 0 for none) have its hash: false with *resume set where not. */
 bool script_is_awaited(struct stop *stop, const char *path);
 struct subject;
-bool script_is_bound(struct stop *stop, struct subject *subject, int object, struct resume *resume);
+bool script_is_bound(struct stop *stop, struct subject *subject, int object, int copy, struct resume *resume);
+
+/* A sealed copy of a script that must have a hash: what the interpreter reads later is what was hashed. A descriptor, -ENOENT where
+ * no hash is asked for, or another -errno. */
+int script_copy(const struct stop *stop, const char *path, int object);
 
 /* Is it one of the host's own ELF loaders? By canonical path. */
 bool exec_is_system_loader(const struct supervisor *supervisor, const char *path);
@@ -66,6 +70,9 @@ int subject_resolve(struct stop *stop, unsigned dirfd_role, unsigned flags, stru
 /* Decides `access` to the resolved object. True when the call may go on; else *resume is what to return: a violation, or
  * ENOENT for what is hidden. Takes no account of resolved.error: a caller looks at that first or by itself. */
 bool subject_allowed(struct stop *stop, struct subject *subject, unsigned access, struct resume *resume);
+
+/* Does a hide entry hold for the name, or for one on the way? Then it does not exist for the run, whatever is asked of it. */
+bool resolved_is_hidden(const struct stop *stop, const struct resolved *resolved);
 
 /* The walk's own errno as the answer, after a decision by name where a folder cannot be searched. */
 struct resume subject_walk_error(struct stop *stop, struct subject *subject, unsigned access);

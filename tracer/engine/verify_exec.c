@@ -11,6 +11,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 
 static const char wrong_hash_text[] = "the file's sha256 is not the one that the entry names";
@@ -129,7 +131,42 @@ bool script_is_awaited(struct stop *stop, const char *path)
 	return find_script(stop->task, path) != NULL;
 }
 
-bool script_is_bound(struct stop *stop, struct subject *subject, int object, struct resume *resume)
+static bool hash_is_required(const struct stop *stop, const char *path)
+{
+	return decide_required_sha256(stop->supervisor->policy, path, stop->task->process->tgid) != NULL;
+}
+
+static int copy_content(int from, int to)
+{
+	enum { SCRIPT_MAX_BYTES = 64 << 20 };
+	off_t offset = 0;
+	ssize_t copied = 1;
+	while (copied > 0 && offset <= SCRIPT_MAX_BYTES)
+		copied = sendfile(to, from, &offset, SCRIPT_MAX_BYTES);
+	return copied < 0 ? -errno : copied > 0 ? -EFBIG : 0;
+}
+
+int script_copy(const struct stop *stop, const char *path, int object)
+{
+	char name[32];
+	if (!hash_is_required(stop, path))
+		return -ENOENT;
+	own_descriptor_path(object, name);
+	auto_fd int from = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	auto_fd int copy = from < 0 ? -1 : memfd_create("script", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	if (copy < 0)
+		return -errno;
+	int failed = copy_content(from, copy);
+	if (!failed && fcntl(copy, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL) != 0)
+		failed = -errno;
+	if (failed)
+		return failed;
+	own_descriptor_path(copy, name);
+	int held = open(name, O_PATH | O_CLOEXEC);
+	return held >= 0 ? held : -errno;
+}
+
+bool script_is_bound(struct stop *stop, struct subject *subject, int object, int copy, struct resume *resume)
 {
 	struct stat status;
 	char path[32];
@@ -137,10 +174,12 @@ bool script_is_bound(struct stop *stop, struct subject *subject, int object, str
 	if (!script)
 		return true;
 	bool same = fstat(object, &status) == 0 && status.st_dev == script->device && status.st_ino == script->inode;
-	free(script->path);
-	script->path = NULL; /* the first open is the interpreter's */
-
-	own_descriptor_path(object, path);
+	/* Without a hash the first open is the interpreter's. With one it holds for each: Python opens its script twice. */
+	if (!hash_is_required(stop, subject->resolved.path)) {
+		free(script->path);
+		script->path = NULL;
+	}
+	own_descriptor_path(copy >= 0 ? copy : object, path);
 	auto_fd int fd = same ? open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC) : -1;
 	if (fd >= 0 && exec_hash_agrees(stop, subject->resolved.path, fd))
 		return true;
