@@ -1,15 +1,15 @@
 #!/usr/bin/python3
 """check, explain, policy and doctor: what a case cannot express (terminals, full disks, hosts that refuse). Prints TAP."""
 
-import ctypes
 import json
 import os
 import pty
 import re
 import shutil
-import struct
 import subprocess
 import sys
+
+from harness import with_call_refused
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 GOLDEN = os.path.join(ROOT, "tests", "golden")
@@ -303,19 +303,6 @@ def check_full_output():
 			done = run(*arguments, capture_output=False, stdout=full, stderr=subprocess.PIPE)
 		same(f"bailiff {' '.join(arguments[:2])} onto a full device", (done.returncode, done.stderr),
 			(125, "bailiff: standard output: No space left on device\n"))
-
-
-def with_call_refused(number, errno):
-	"""For preexec_fn: from here on the system call fails with errno."""
-	def install():
-		libc = ctypes.CDLL(None, use_errno=True)
-		program = b"".join(struct.pack("HBBI", *line) for line in (
-			(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | errno), (0x06, 0, 0, 0x7FFF0000)))
-		buffer = ctypes.create_string_buffer(program)
-		fprog = struct.pack("HxxxxxxQ", 4, ctypes.addressof(buffer))
-		if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.c_char_p(fprog), 0, 0):
-			os._exit(99)
-	return install
 
 
 REFUSALS = [  # number, layer, required

@@ -1,8 +1,10 @@
 """What the scripts share: TAP lines, runs of bailiff, and finding what a run left behind. Not a test itself."""
 
+import ctypes
 import json
 import os
 import signal
+import struct
 import subprocess
 import sys
 import time
@@ -133,3 +135,16 @@ def children_of(pid):
 			return [int(child) for child in file.read().split()]
 	except OSError:
 		return []
+
+
+def with_call_refused(number, errno):
+	"""For preexec_fn: from here on the system call fails with errno."""
+	def install():
+		libc = ctypes.CDLL(None, use_errno=True)
+		program = b"".join(struct.pack("HBBI", *line) for line in (
+			(0x20, 0, 0, 0), (0x15, 0, 1, number), (0x06, 0, 0, 0x00050000 | errno), (0x06, 0, 0, 0x7FFF0000)))
+		buffer = ctypes.create_string_buffer(program)
+		fprog = struct.pack("HxxxxxxQ", 4, ctypes.addressof(buffer))
+		if libc.prctl(38, 1, 0, 0, 0) or libc.prctl(22, 2, ctypes.c_char_p(fprog), 0, 0):
+			os._exit(99)
+	return install
