@@ -363,7 +363,7 @@ def run_once(attack, services, bailiff, tries, enough, processors):
 	arena = Arena(attack, services if attack.services else None)
 	before = services.arrived
 	began = time.monotonic()
-	code, stdout, stderr = harness.finish(start(arena, bailiff, tries, enough, processors), PATIENCE + tries // 1000)
+	code, stdout, stderr = harness.finish(start(arena, bailiff, tries, enough, processors), PATIENCE + tries // 200) # on a busy host a try takes its time
 	outcome = judge(arena, bailiff, code, stdout, stderr)
 	outcome.seconds = time.monotonic() - began
 	if code == "hangs":
