@@ -35,7 +35,8 @@ WITHOUT_LANDLOCK = ("--landlock", "off") # which would stand behind a decision t
 
 
 class Attack:
-	"""`policy`: what is added to the policy of all. `connect`: its network entries instead of those of all. `kills`: bailiff ends the run at the first try that would win."""
+	"""`policy`: what is added to the policy of all, `bind` to its addresses; `connect`: instead of its addresses. `kills`: bailiff ends
+	the run at the first try that would win."""
 
 	def __init__(self, name, program=None, more=(), control="check-only", policy=None, kills=False, tries=None, services=False,
 		     connect=None, limits=None, mode="deny", bind=()):
@@ -363,7 +364,8 @@ def run_once(attack, services, bailiff, tries, enough, processors):
 	arena = Arena(attack, services if attack.services else None)
 	before = services.arrived
 	began = time.monotonic()
-	code, stdout, stderr = harness.finish(start(arena, bailiff, tries, enough, processors), PATIENCE + tries // 200) # on a busy host a try takes its time
+	patience = PATIENCE + tries // 200 # on a busy host a try takes its time
+	code, stdout, stderr = harness.finish(start(arena, bailiff, tries, enough, processors), patience)
 	outcome = judge(arena, bailiff, code, stdout, stderr)
 	outcome.seconds = time.monotonic() - began
 	if code == "hangs":
