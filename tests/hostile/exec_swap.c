@@ -1,6 +1,7 @@
 /* Another process exchanges the program between the moment in which it is judged and the moment in which it is loaded:
  *     exec_swap … link     work/program is a link to either program
- *     exec_swap … rename   either program is renamed over work/program, and the policy names the hash of the first
+ *     exec_swap … rename   a copy of either program is renamed over work/program, and the policy names the hash of the first;
+ *                          a copy, since what was there before the run may get no name under which it may be executed
  * The barred program is "mark". */
 #include "attack.h"
 
@@ -18,6 +19,20 @@ static void swap_file(unsigned count)
 	unlink(next);
 	if (link(sources[count % 2], next) == 0)
 		rename(next, program);
+}
+
+/* The copy takes the place of the name. */
+static void copy_program(const char *from, char path[static ATTACK_PATH], const char *name)
+{
+	char block[4096];
+	ssize_t length;
+	attack_at(path, name);
+	int in = open(from, O_RDONLY), out = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0755);
+	attack_require(in >= 0 && out >= 0 && fchmod(out, 0755) == 0, "copy a program");
+	while ((length = read(in, block, sizeof(block))) > 0)
+		attack_require(write(out, block, (size_t)length) == length, "write the copy");
+	close(in);
+	close(out);
 }
 
 static long times_marked(void)
@@ -44,8 +59,13 @@ int main(int argc, char **argv)
 	attack_require(argc > 5, "which way is meant");
 	bool by_link = strcmp(argv[5], "link") == 0;
 	attack_at(program, "work/program");
-	attack_at(sources[0], by_link ? "a/program" : "work/good");
-	attack_at(sources[1], by_link ? "b/program" : "work/bad");
+	if (by_link) {
+		attack_at(sources[0], "a/program");
+		attack_at(sources[1], "b/program");
+	} else {
+		copy_program("work/good", sources[0], "work/copy-good");
+		copy_program("work/bad", sources[1], "work/copy-bad");
+	}
 	attack_start_process(&helper, by_link ? swap_link : swap_file);
 	while (attack_goes_on()) {
 		execute();
