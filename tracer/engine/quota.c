@@ -3,8 +3,8 @@
  * Files that have lost their name still take theirs: they are found through the descriptors and mappings of the tree.
  *
  * Folders are opened by their path from the top, beneath it and without links, so that a folder which the run moves
- * meanwhile is at worst met twice or under its new name; each inode counts once. What cannot be counted, a folder without
- * permission bits or a path longer than any call takes, would be a place to hide in: it is an answer of its own. */
+ * meanwhile is at worst met twice or under its new name; each inode counts once. What cannot be counted, a folder that lacks a
+ * permission bit or a path longer than any call takes, would be a place to hide in: it is an answer of its own. */
 #include "engine/quota.h"
 
 #include "base/clock.h"
@@ -67,15 +67,29 @@ static void later(struct quota *quota, char *path)
 	quota->folders[quota->folder_count++] = path;
 }
 
-static void count_entry(struct quota *quota, const char *name)
+static void describe_problem(struct quota *quota, const char *path, int number)
+{
+	struct text shown = { 0 };
+	text_append_visible(&shown, path, strlen(path) < 120 ? strlen(path) : 120);
+	snprintf(quota->problem, sizeof(quota->problem), "%s: %s", text_string(&shown), strerror(number));
+	text_free(&shown);
+}
+
+/* False with the problem told: the folder can be read and not searched (mode 0400), and what its names take is not known. */
+static bool count_entry(struct quota *quota, const char *name)
 {
 	struct stat status;
 	if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
-		return;
-	if (fstatat(dirfd(quota->open_folder), name, &status, AT_SYMLINK_NOFOLLOW) != 0 || status.st_dev != quota->device)
-		return; /* gone meanwhile */
-	if (count_object(quota, status.st_ino, (uint64_t)status.st_blocks) && S_ISDIR(status.st_mode))
+		return true;
+	if (fstatat(dirfd(quota->open_folder), name, &status, AT_SYMLINK_NOFOLLOW) != 0) {
+		if (errno == ENOENT)
+			return true; /* gone meanwhile */
+		describe_problem(quota, quota->open_path, errno);
+		return false;
+	}
+	if (status.st_dev == quota->device && count_object(quota, status.st_ino, (uint64_t)status.st_blocks) && S_ISDIR(status.st_mode))
 		later(quota, text_format("%s/%s", quota->open_path, name));
+	return true;
 }
 
 static void count_deleted(const struct held_file *file, void *data)
@@ -105,14 +119,6 @@ static void begin_anew(struct quota *quota)
 	quota->next_process = 0;
 	quota->folders_done = quota->answered = false;
 	later(quota, text_duplicate("."));
-}
-
-static void describe_problem(struct quota *quota, const char *path, int number)
-{
-	struct text shown = { 0 };
-	text_append_visible(&shown, path, strlen(path) < 120 ? strlen(path) : 120);
-	snprintf(quota->problem, sizeof(quota->problem), "%s: %s", text_string(&shown), strerror(number));
-	text_free(&shown);
 }
 
 /* Opens the next folder that is still there. False with the problem told where one cannot be read. */
@@ -149,10 +155,10 @@ static enum quota_state count_folders(struct quota *quota, uint64_t until_ns)
 		if (!quota->open_folder)
 			return QUOTA_WITHIN;
 		const struct dirent *entry = readdir(quota->open_folder);
-		if (entry)
-			count_entry(quota, entry->d_name);
-		else
+		if (!entry)
 			close_folder(quota);
+		else if (!count_entry(quota, entry->d_name))
+			return QUOTA_UNKNOWN;
 	}
 	return QUOTA_COUNTING;
 }
