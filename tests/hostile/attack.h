@@ -179,14 +179,16 @@ static inline void attack_put_link(const char *target, const char *link)
 		rename(next, link);
 }
 
-/* For a race within one try: `turns` of them, and without a supervisor, where nothing takes time, a second at least. */
+/* For a race within one try: `turns` of them; without a supervisor, where nothing takes time, for two seconds at least, and
+ * under one for four at most, since it may be busy. */
 static inline bool attack_keeps_trying(int turn, int turns)
 {
-	enum { SECONDS = 2 };
-	static time_t end;
+	enum { LEAST_SECONDS = 2, MOST_SECONDS = 4 };
+	static time_t begin;
 	if (turn == 0)
-		end = time(NULL) + SECONDS;
-	return turn < turns || (attack.alone && time(NULL) < end);
+		begin = time(NULL);
+	time_t passed = time(NULL) - begin;
+	return attack.alone ? turn < turns || passed < LEAST_SECONDS : turn < turns && passed < MOST_SECONDS;
 }
 
 /* ---- attacks that have many ways ---------------------------------------------------------------------------------- */
