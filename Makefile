@@ -67,8 +67,8 @@ $(UNITS) $(TARGETS) $(HOSTILE) $(FUZZERS) $(BENCHES): $(B)/%: %.c Makefile
 	$(call SAY,CC)$(COMPILE) -DFUZZ_STANDALONE -MF $@.d $(LINK) $(LDFLAGS) -o $@ $< $(filter %whole.a,$^) $(filter %pure.a,$^) $(LIBS)
 
 # Linked to one address, by themselves.
-$(B)/tests/hostile/fixed_loader: LINK := -static -no-pie -nostdlib
-$(B)/tests/targets/low_program: LINK := -static -no-pie -nostdlib -Wl,-Ttext-segment=0x100000
+$(B)/tests/hostile/fixed_loader: LINK := -static -nostdlib
+$(B)/tests/targets/low_program: LINK := -static -nostdlib -Wl,-Ttext-segment=0x100000
 $(B)/tests/hostile/fixed_loader $(B)/tests/targets/low_program: LIBS :=
 
 install: all $(ATTACKS)
