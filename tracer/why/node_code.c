@@ -12,6 +12,8 @@
 
 enum {
 	TABLE_BYTES_MAX = 4 << 20,
+	HEAP_PAGE_BYTES = 256 << 10,
+	NO_VALUE = 2,             /* neither an integer nor an object */
 	LOCALS_INLINE_MAX = 75,   /* more locals are kept in a table of their own */
 	LOCALS_MAX = 1 << 20,
 	PROPERTY_MAX = 64,        /* of a prototype: its constructor is the first that a class makes */
@@ -55,12 +57,14 @@ static bool read_scope(const struct node *node, uint64_t object, struct node_sco
 	enum { KIND_MASK = 15, KIND_FUNCTION = 2, OPTIONAL_MAX = 2 };
 	const struct node_constants *constants = &node->constants;
 	int32_t flags, locals;
-	uint64_t values[OPTIONAL_MAX + 5];
+	uint64_t values[OPTIONAL_MAX + 5] = {[0 ... OPTIONAL_MAX + 4] = NO_VALUE};
 	if (node_type(node, object) != constants->type_scope || !node_read_integer(node, object, 8, &flags) ||
 	    !node_read_integer(node, object, 8 * (1 + constants->scope_local_count), &locals) || locals < 0 || locals > LOCALS_MAX)
 		return false;
 	int32_t names = 1 + constants->scope_locals + (locals < LOCALS_INLINE_MAX ? 2 * locals : 1 + locals);
-	if (!node_read_fields(node, object, 8 * names, values, sizeof(values) / sizeof(values[0])))
+	/* No object goes on behind the end of its heap page, where nothing may be mapped. */
+	uint64_t left = HEAP_PAGE_BYTES - (object - 1 + 8 * (uint64_t)names) % HEAP_PAGE_BYTES, wanted = sizeof(values);
+	if (!node_read_fields(node, object, 8 * names, values, (left < wanted ? left : wanted) / sizeof(values[0])))
 		return false;
 	for (int32_t skipped = 0; skipped <= OPTIONAL_MAX; skipped++)
 		if (parse_names(node, values + skipped, scope)) {
@@ -185,7 +189,7 @@ static bool runs_interpreter(const struct node *node, const struct node_frame *f
 static bool interpreted_offset(const struct node *node, const struct node_frame *frame, int64_t *offset)
 {
 	int32_t raw, length;
-	if (!runs_interpreter(node, frame) || !node_is_integer(frame->bytecode_offset, &raw) ||
+	if (node_type(node, frame->bytecodes) != node->constants.type_bytecodes || !node_is_integer(frame->bytecode_offset, &raw) ||
 	    !node_read_integer(node, frame->bytecodes, node->constants.array_length, &length))
 		return false;
 	*offset = (int64_t)raw - (node->constants.bytecodes_data - 1);
@@ -242,10 +246,12 @@ static int64_t find_position(const struct node *node, const struct node_frame *f
 	int64_t offset;
 	uint64_t table_object;
 	size_t length;
-	if (node_type(node, frame->bytecodes) != node->constants.type_bytecodes)
+	/* In optimized code anything may stand where bytecodes would be: it is compared, and not followed. */
+	bool interpreted = runs_interpreter(node, frame);
+	if (interpreted ? !interpreted_offset(node, frame, &offset) : !baseline_offset(node, frame, shared, &offset)) {
+		node->memory->failed |= interpreted;
 		return -1;
-	if (!interpreted_offset(node, frame, &offset) && !baseline_offset(node, frame, shared, &offset))
-		return -1;
+	}
 	if (!node_read_field(node, frame->bytecodes, (int32_t)node->version->bytecodes_positions, &table_object))
 		return -1;
 	auto_free uint8_t *table = read_table(node, table_object, &length);
