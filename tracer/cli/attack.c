@@ -2,14 +2,12 @@
 #include "cli/attack.h"
 
 #include "base/cleanup.h"
-#include "base/outcome.h"
 #include "cli/commands.h"
 #include "verdict/json.h"
 #include "verdict/verdict.h"
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -11,7 +11,6 @@
 #include "base/text.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 

@@ -1,7 +1,6 @@
 /* bailiff: the sub-commands by name. */
 #include "cli/commands.h"
 
-#include "base/outcome.h"
 #include "base/version.h"
 #include "why/why.h"
 

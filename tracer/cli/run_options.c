@@ -4,7 +4,6 @@
 #include "cli/verdict_output.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { SLOT_COUNT = 4096, SLOT_MOST = SLOT_COUNT / 4 * 3, NS_PER_S = 1000000000 };
@@ -34,7 +35,7 @@ static const char *const system_folders[] = {
 	"/usr/", "/lib/", "/lib32/", "/lib64/", "/libx32/", "/bin/", "/sbin/", "/etc/", "/proc/", "/sys/", "/dev/", "/run/",
 };
 
-bool evidence_is_system_path(const char *path)
+static bool is_system_path(const char *path)
 {
 	for (size_t i = 0; i < sizeof(system_folders) / sizeof(*system_folders); i++)
 		if (strncmp(path, system_folders[i], strlen(system_folders[i])) == 0)
@@ -149,7 +150,7 @@ static struct slot *note_open(struct evidence *evidence, const char *path, uint6
 {
 	bool emptied = flags & O_TRUNC, writes = (flags & O_ACCMODE) != O_RDONLY || emptied;
 	bool reads = (flags & O_ACCMODE) != O_WRONLY && !emptied;
-	if (flags & (O_PATH | O_DIRECTORY) || evidence_is_system_path(path) || path[0] != '/')
+	if (flags & (O_PATH | O_DIRECTORY) || is_system_path(path) || path[0] != '/')
 		return NULL;
 	if (evidence->workspace && strncmp(path, evidence->workspace, evidence->workspace_length) == 0 &&
 	    path[evidence->workspace_length] == '/')
@@ -207,7 +208,7 @@ void evidence_standard_input(struct run_record *record, int fd)
 	if (length <= 0 || statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &status) != 0)
 		return;
 	path[length] = '\0';
-	if (!S_ISREG(status.stx_mode) || status.stx_nlink == 0 || path[0] != '/' || evidence_is_system_path(path))
+	if (!S_ISREG(status.stx_mode) || status.stx_nlink == 0 || path[0] != '/' || is_system_path(path))
 		return;
 	if (add_file(&record->inputs, path, &status))
 		publish(&record->inputs);

@@ -9,8 +9,6 @@
 
 #include "engine/supervisor.h"
 
-#include <sys/stat.h>
-
 /* The tracer's index of what it has written down. Owned: evidence_free. */
 struct evidence *evidence_new(const struct run_plan *plan, struct run_record *record);
 void evidence_free(struct evidence *evidence);
@@ -32,8 +30,5 @@ void evidence_standard_input(struct run_record *record, int fd);
 /* Front, when the run is over: hashes what was written down. It takes as long as the files take, up to a bound; a file system
  * that does not answer costs the hashes, not the verdict. */
 void evidence_hash(struct run_record *record);
-
-/* Is it in a folder that belongs to the system, whose files come with its packages or are no files at all? */
-bool evidence_is_system_path(const char *path);
 
 #endif

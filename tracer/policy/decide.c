@@ -1,7 +1,6 @@
 #include "policy/decide.h"
 
 #include "base/syscalls.h"
-#include "base/text.h"
 
 #include <string.h>
 

@@ -1,7 +1,6 @@
 #include "policy/limits.h"
 
 #include <errno.h>
-#include <string.h>
 
 const struct limit_row limit_rows[LIMIT_COUNT] = {
 	[LIMIT_WALL] = { "wall", "wall", UNIT_DURATION_MS, "time from start to end" },

@@ -9,7 +9,6 @@
 #include "why/script.h"
 #include "why/signal_frame.h"
 
-#include <errno.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>

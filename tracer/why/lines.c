@@ -6,7 +6,6 @@
 #include "why/gopclntab.h"
 
 #include <stdio.h>
-#include <string.h>
 
 static Dwarf *dwarf_of(struct image_module *module)
 {

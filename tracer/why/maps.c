@@ -1,6 +1,5 @@
 #include "why/maps.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static bool hexadecimal(const char **at, const char *end, char after, uint64_t *value)

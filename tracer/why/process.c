@@ -10,8 +10,6 @@
 #include "tracee/registers.h"
 #include "why/maps.h"
 
-#include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 enum { MAPS_BYTES = 256 * 1024 };
