@@ -112,8 +112,8 @@ static const char *const hostile[] = {
 	"{\"first_failure\":{\"process\":{\"exe\":\"%s\",\"cwd\":\"%s\",\"argv\":[\"%s\"],\"ancestry\":[{\"exe\":\"%s\"}]}}}",
 	"{\"first_failure\":{\"suggestions\":[{\"pointer\":\"%s\",\"value\":\"%s\",\"opens\":\"%s\"}]}}",
 	"{\"notes\":[{\"text\":\"%s\"}],\"usage\":{\"left_running\":{\"total\":1,\"recorded\":[{\"comm\":\"%s\"}]}}}",
-	"{\"first_failure\":{\"stack\":[{\"function\":\"%s\",\"module\":\"a\"},{\"function\":\"%s\",\"module\":\"%s\"},{\"module\":\"a\"}],"
-	"\"script\":[{\"function\":\"%s\",\"file\":\"%s\",\"native\":0},{\"file\":\"%s\",\"native\":2}]}}",
+	("{\"first_failure\":{\"stack\":[{\"function\":\"%s\",\"module\":\"a\"},{\"function\":\"%s\",\"module\":\"%s\"},{\"module\":\"a\"}],"
+	 "\"script\":[{\"function\":\"%s\",\"file\":\"%s\",\"native\":0},{\"file\":\"%s\",\"native\":2}]}}"),
 	"{\"violations\":{\"recorded\":[{\"rule\":\"%s\"},{\"path\":{\"resolved\":\"%s\"},\"operation\":{\"target\":\"%s\",\"syscall\":\"%s\"}}]}}",
 };
 
