@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-enum { DEPTH_MAX = 16, LINK_MAX = 16, SOURCE_CHARACTER_MAX_COUNT = 64 << 20, CHUNK = 4096 };
+enum { DEPTH_MAX = 16, LINK_MAX = 16, SOURCE_CHARACTER_MAX_COUNT = 64 << 20, CHUNK = 4096, UNCACHED_EXTERNAL = 0x10 };
 
 /* Characters in a row: one byte (Latin-1) or two bytes (UTF-16) each. */
 struct node_text {
@@ -13,7 +13,7 @@ struct node_text {
 
 struct string_header {
 	int32_t form;
-	bool wide;
+	bool wide, uncached;
 	uint32_t length;
 };
 
@@ -25,6 +25,7 @@ static bool read_header(const struct node *node, uint64_t object, struct string_
 	    !node_read(node, object - 1 + (uint64_t)constants->string_length, &header->length, sizeof(header->length)))
 		return false;
 	header->form = type & constants->string_form_mask;
+	header->uncached = type & UNCACHED_EXTERNAL;
 	header->wide = (type & constants->string_width_mask) != constants->string_one_byte;
 	return header->length <= INT32_MAX;
 }
@@ -35,7 +36,7 @@ bool node_is_text(const struct node *node, uint64_t object)
 	return read_header(node, object, &header);
 }
 
-/* Behind an external string's resource stands the address of its characters. */
+/* Behind an external string's resource stands the address of its characters, but for those that are marked otherwise. */
 static bool find_external(const struct node *node, uint64_t object, struct node_text *text)
 {
 	uint64_t words[2];
@@ -78,7 +79,7 @@ static bool find_text(const struct node *node, uint64_t object, struct node_text
 		text->wide = header.wide;
 		if (header.form == constants->string_sequential)
 			text->data = object - 1 + (uint64_t)(header.wide ? constants->two_byte_data : constants->one_byte_data);
-		else if (header.form == constants->string_external && !find_external(node, object, text))
+		else if (header.form == constants->string_external && (header.uncached || !find_external(node, object, text)))
 			return false;
 		if (header.form == constants->string_sequential || header.form == constants->string_external) {
 			text->data += (uint64_t)start * (header.wide ? 2 : 1);
