@@ -289,8 +289,11 @@ void node_code_file_of_url(char *name)
 	for (const char *from = name + 7; *from; from++) {
 		int high = *from == '%' ? digit_of(from[1]) : -1, low = high >= 0 ? digit_of(from[2]) : -1;
 		bool escaped = low >= 0 && (high || low);
-		*to++ = escaped ? (char)(high << 4 | low) : *from;
-		from += escaped ? 2 : 0;
+		*to++ = *from;
+		if (!escaped)
+			continue;
+		to[-1] = (char)(high << 4 | low);
+		from += 2;
 	}
 	*to = '\0';
 }
