@@ -5,6 +5,8 @@ import copy
 import io
 import json
 import os
+import signal
+import subprocess
 import sys
 import tempfile
 from contextlib import redirect_stdout
@@ -12,6 +14,7 @@ from contextlib import redirect_stdout
 sys.dont_write_bytecode = True
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 
+import run  # noqa: E402
 from runner.case import Case, Failure, agrees, look_up  # noqa: E402
 from runner.cases import Tools  # noqa: E402
 from runner.report import Report  # noqa: E402
@@ -176,6 +179,17 @@ def check_counting(check):
 	check.ok(status == 1, "a run without results fails")
 
 
+def check_command(check, folder):
+	"""Where nothing is built, and where it is started as nohup and `&` start programs."""
+	done = subprocess.run([sys.executable, run.__file__, "cases", "--build", folder], capture_output=True, text=True, check=False)
+	check.ok(done.returncode == 1 and "build first" in done.stderr, "what has to be built first", done.stdout + done.stderr)
+	before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+	run.default_signals()
+	status = subprocess.run(["/bin/sh", "-c", "kill -INT $$"], check=False).returncode
+	signal.signal(signal.SIGINT, before)
+	check.ok(status == -signal.SIGINT, "a signal that is ignored here is not ignored in what is tested", f"status {status}")
+
+
 def main():
 	check = Check()
 	with tempfile.TemporaryDirectory(prefix="bailiff-check-") as folder:
@@ -183,6 +197,7 @@ def main():
 		tools = stand_in_tools(folder)
 		check_expectations(check, folder, tools)
 		check_faults(check, folder, tools)
+		check_command(check, folder)
 	check_comparisons(check)
 	check_counting(check)
 	return check.done()

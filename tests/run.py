@@ -14,6 +14,7 @@ import glob
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -196,6 +197,15 @@ def shell_scripts():
 
 
 GROUPS = ["unit", "fuzz", "house", "lint", "cases", "landlock", "scripts", "user", "gcc", "clang", "valgrind", "asan"]
+NEED_TARGETS = {"cases", "landlock", "scripts", "user"}
+
+
+def default_signals():
+	"""Started by nohup or in the background, signals are ignored here, and would be in every program that is tested. One that is
+	caught is as good as ignored, and has its default in what is started."""
+	for number in (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT, signal.SIGTERM):
+		if signal.getsignal(number) == signal.SIG_IGN:
+			signal.signal(number, lambda *_: None)
 
 
 def main():
@@ -205,13 +215,19 @@ def main():
 	parser.add_argument("--build", default=f"{ROOT}/build")
 	parser.add_argument("--tap", action="store_true")
 	options = parser.parse_args()
+	groups = options.groups or GROUPS
+	if NEED_TARGETS.intersection(groups) and not glob.glob(f"{options.build}/tests/targets/*"):
+		sys.exit(f"tests/run.py: the programs to be tested are not in {options.build}; build first: make all tests attacks")
+	default_signals()
 	# The runner's own language settings must not reach what it tests.
 	os.environ["LC_ALL"] = "C.UTF-8"
 	os.makedirs(options.build, exist_ok=True)
 	report = Report(None if options.tap else f"{options.build}/check.tap", options.tap)
 	run = Run(options, report)
-	for group in options.groups or GROUPS:
+	for group in groups:
 		getattr(run, group)()
+	if options.k and not options.tap and not report.sources:
+		print(f"tests/run.py: nothing in {' '.join(groups)} has {options.k} in its name", file=sys.stderr)
 	return report.end()
 
 
