@@ -130,6 +130,14 @@ def bounds():
 	tap.equal("bounds: as many as are listed", (len(whole["inputs"]), whole["inputs_more"]), (512, 606 - 512))
 
 
+def closed_at_once():
+	"""By another thread, before it can be looked at: what cannot be listed is counted."""
+	names = [f"f{number}" for number in range(100)]
+	found, whole, _ = inputs("closed_at_once", f"{TARGETS}/close_race {' '.join(names)}",
+		lambda folder: [write(os.path.join(folder, name)) for name in names])
+	tap.equal("closed at once: each is listed or counted", len(found) + whole["inputs_more"], len(names), sorted(found))
+
+
 def odd_names():
 	folder = fresh("odd")
 	name = os.fsencode(folder) + b"/caf\xff"
@@ -308,6 +316,7 @@ made_programs()
 states()
 replaced()
 bounds()
+closed_at_once()
 odd_names()
 copied_in()
 standard_input()

@@ -187,8 +187,13 @@ void evidence_opened(struct supervisor *supervisor, pid_t tid, int fd, const cha
 {
 	struct statx status;
 	struct slot *slot = note_open(supervisor->evidence, path, flags);
-	if (slot && proc_statx_descriptor(tid, fd, &status) == 0)
+	if (!slot)
+		return;
+	/* Another thread may have closed it by now. What it was is not known then, and a list that hides that would be wrong. */
+	if (proc_statx_descriptor(tid, fd, &status) == 0)
 		add_input(supervisor, slot, path, &status);
+	else
+		atomic_fetch_add(&supervisor->record->inputs.more, 1);
 }
 
 void evidence_delivered(struct supervisor *supervisor, int fd, const char *path, uint64_t flags)
