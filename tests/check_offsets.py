@@ -84,14 +84,15 @@ def php_folders():
 
 
 class Language:
-	"""`below`: folders within that of the headers where a compiler has to look as well."""
+	"""`keys`: the fields that tell one row from another. `below`: folders within that of the headers where a compiler has to look
+	as well."""
 
-	def __init__(self, name, title, key, folders, below, flags):
-		self.name, self.title, self.key, self.folders, self.below, self.flags = name, title, key, folders, below, flags
+	def __init__(self, name, title, keys, folders, below, flags):
+		self.name, self.title, self.keys, self.folders, self.below, self.flags = name, title, keys, folders, below, flags
 		self.source, self.table = f"{WHY}/offsets/{name}.c", f"{WHY}/{name}_offsets.h"
 
 	def version(self, row):
-		return int(re.search(rf"\.{self.key} = (\d+)", row).group(1))
+		return tuple(int(re.search(rf"\.{key} = (\d+)", row).group(1)) for key in self.keys)
 
 	def row_of(self, folder):
 		"""(row, None) or (None, what the compiler said)."""
@@ -122,14 +123,14 @@ class Language:
 		if self.name in FIELDS:
 			fields = "".join(f"\tuint32_t {field};\n" for field in re.findall(r"\.(\w+) =", rows[0][1]))
 			return FIELDS[self.name] + fields + ROWS.format(self.name) + "".join(row for _, row in rows)
-		old, new = ("".join(row for minor, row in rows if (minor >= TELLING) == told) for told in (False, True))
+		old, new = ("".join(row for (minor,), row in rows if (minor >= TELLING) == told) for told in (False, True))
 		return PYTHON + old + PYTHON_TELLING + new
 
 
 LANGUAGES = [
-	Language("python", "CPython", "minor", python_folders, ["internal"], []),
-	Language("perl", "perl", "version", perl_folders, [], ["-D_REENTRANT", "-Wl,--unresolved-symbols=ignore-all"]),
-	Language("php", "PHP", "api", php_folders, ["main", "Zend", "TSRM"], []),
+	Language("python", "CPython", ["minor"], python_folders, ["internal"], []),
+	Language("perl", "perl", ["version"], perl_folders, [], ["-D_REENTRANT", "-Wl,--unresolved-symbols=ignore-all"]),
+	Language("php", "PHP", ["api", "globals_bytes"], php_folders, ["main", "Zend", "TSRM"], []),
 ]
 
 
