@@ -95,6 +95,8 @@ static const struct check checks[] = {
 	{ "ioctl", STOP, 0, 1, { REQUEST_TYPE(0xf5) } }, /* f2fs */
 
 	/* Ways to fallocate past every limit: not offered, as by file systems that lack them. */
+	{ "ioctl", ANSWER, EOPNOTSUPP, 1, { IS(1, 0x4030580a) } }, /* XFS_IOC_ALLOCSP, up to Linux 5.16 */
+	{ "ioctl", ANSWER, EOPNOTSUPP, 1, { IS(1, 0x40305824) } }, /* XFS_IOC_ALLOCSP64 */
 	{ "ioctl", ANSWER, EOPNOTSUPP, 1, { IS(1, 0x40305828) } }, /* FS_IOC_RESVSP */
 	{ "ioctl", ANSWER, EOPNOTSUPP, 1, { IS(1, 0x4030582a) } }, /* FS_IOC_RESVSP64 */
 	{ "ioctl", ANSWER, EOPNOTSUPP, 1, { IS(1, 0x40305839) } }, /* FS_IOC_ZERO_RANGE */

@@ -6,7 +6,6 @@
 #include "tracee/wait.h"
 
 #include <linux/kcmp.h>
-#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -128,11 +127,14 @@ void freeze_leave(struct task *task)
 	registers_write_all(task->tid, &registers);
 }
 
-/* On its way to the descriptor a call waits for nothing (net/socket.c, sockfd_lookup_light comes first): a thread that sleeps
- * has it. So only one that runs, or waits for a processor, is waited for, however long that takes. */
+/* On its way to the descriptor a call waits for nobody (net/socket.c, sockfd_lookup_light comes first): a thread that sleeps has
+ * it. So one that runs, or waits for a processor, is waited for, however long that takes; and one that waits for a disk for a
+ * second, since a name in the sealed page may have to be read back in. */
 void freeze_until_taken(pid_t tid)
 {
 	char state;
-	while (!wait_is_ready(tid) && proc_read_state(tid, &state) == 0 && state == 'R')
+	unsigned looks = 0;
+	while (!wait_is_ready(tid) && proc_read_state(tid, &state) == 0 &&
+	       (state == 'R' || (state == 'D' && looks++ < LOOKS_PER_SECOND)))
 		pause_briefly();
 }

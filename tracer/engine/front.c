@@ -515,8 +515,11 @@ static void count_workspace_at_end(struct front *front)
 	struct run_record *record = front->record;
 	bool ended_by_rule = record_first(record) && front->plan->policy->on_violation == ON_VIOLATION_KILL;
 	bool ended = front->tracer_gone && record->ended && !record->interrupted_signal;
-	if (ended && !ended_by_rule && atomic_load(&record->limit_rule) == RULE_NONE)
-		workspace_is_over_now(front);
+	if (!ended || ended_by_rule || atomic_load(&record->limit_rule) != RULE_NONE || workspace_is_over_now(front))
+		return;
+	/* Not even counted: it may hold anything. */
+	if (front->count_began_ns)
+		latch_limit(front, LIMIT_WORKSPACE, RULE_LIMIT_WORKSPACE, "the workspace could not be counted in time");
 }
 
 void front_wait(struct front *front)

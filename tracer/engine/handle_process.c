@@ -378,13 +378,16 @@ static struct resume decide_owner(struct stop *stop, pid_t owner)
 	return blocked_control(stop, target);
 }
 
+/* What cannot be looked at may be one. */
 static bool is_device(const struct stop *stop)
 {
 	char entry[32];
 	struct stat status;
 	snprintf(entry, sizeof(entry), "fd/%d", stop_int(stop, stop->row->roles.fd));
 	auto_fd int held = proc_open(stop->task->tid, entry, O_PATH);
-	return held >= 0 && fstat(held, &status) == 0 && S_ISCHR(status.st_mode);
+	if (held == -ENOENT || held == -ESRCH)
+		return false; /* not open: EBADF */
+	return held < 0 || fstat(held, &status) != 0 || S_ISCHR(status.st_mode);
 }
 
 /* A terminal that is asked for signals sends them to whoever is in its foreground (drivers/tty/tty_io.c, __tty_fasync): the

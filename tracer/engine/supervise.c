@@ -3,11 +3,9 @@
 #include "base/bug.h"
 #include "base/clock.h"
 #include "base/cleanup.h"
-#include "base/text.h"
 #include "engine/freeze.h"
 #include "engine/clones.h"
 #include "engine/handlers.h"
-#include "engine/identity.h"
 #include "engine/limits.h"
 #include "engine/pin.h"
 #include "engine/placement.h"
@@ -15,13 +13,10 @@
 #include "tracee/wait.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/capability.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/random.h>
 #include <sys/socket.h>
 #include <time.h>
