@@ -70,6 +70,8 @@ static char *missing_in(const char *folder)
 	return NULL;
 }
 
+#define WHENCE "\"make install\" or, in the source tree, \"make attacks\""
+
 /* Beside this program: as installed, else as built. Owned; NULL with an error. */
 static char *find_programs(struct error *error)
 {
@@ -88,11 +90,11 @@ static char *find_programs(struct error *error)
 			return folder;
 		free(folder);
 		if (missing) {
-			error_set(error, ENOENT, "%s is missing or cannot be executed; it comes with \"make install\"", missing);
+			error_set(error, ENOENT, "%s is missing or cannot be executed; it comes with " WHENCE, missing);
 			return NULL;
 		}
 	}
-	error_set(error, ENOENT, "the attack programs are missing: %s/../libexec/bailiff; they come with \"make install\"", self);
+	error_set(error, ENOENT, "the attack programs are missing: %s/../libexec/bailiff; they come with " WHENCE, self);
 	return NULL;
 }
 
