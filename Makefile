@@ -123,6 +123,7 @@ help:
 #: deps        install what check needs
 #: lab         three requests under one policy, with OUTPUT=50 under a lower output limit
 #: bench       what a stop costs, beside native and strace
+#: attacks     the programs of hostile and of `bailiff doctor --attack`
 #: hostile     attacks, N=100000 tries each: none may win, and each must win without bailiff
 #: soak        N=10000 runs in a row, 64 at once, 200 interrupted: what is left behind, and who sees whom
 #: fuzz        every fuzzer for FUZZ_SECONDS=60 each
