@@ -84,7 +84,7 @@ static const char *const odd[] = {
 	"[]",
 	"null",
 	"{\"summary\":7,\"first_failure\":[1,2],\"exit\":\"x\",\"usage\":null,\"output\":3,"
-	"\"violations\":{\"recorded\":7},\"notes\":\"n\"}",
+	"\"violations\":{\"recorded\":7},\"notes\":\"n\",\"artifacts\":[7,{},{\"name\":\"n\"}]}",
 	"{\"first_failure\":{\"policy\":{},\"considered\":[1,null,\"x\",{}],\"operation\":[],\"path\":\"p\","
 	"\"process\":{\"argv\":{\"a\":1},\"ancestry\":[[],{}]},\"suggestions\":[7,{}],\"chain\":[1],\"answered\":5},"
 	"\"violations\":{\"total\":-1,\"recorded\":[1,2,3,4,5,6]}}",
@@ -111,6 +111,7 @@ static const char *const hostile[] = {
 	"{\"first_failure\":{\"rule\":\"policy_blocked\",\"path\":{\"given\":\"%s\",\"resolved\":\"x%s\"}}}",
 	"{\"first_failure\":{\"process\":{\"exe\":\"%s\",\"cwd\":\"%s\",\"argv\":[\"%s\"],\"ancestry\":[{\"exe\":\"%s\"}]}}}",
 	"{\"first_failure\":{\"suggestions\":[{\"pointer\":\"%s\",\"value\":\"%s\",\"opens\":\"%s\"}]}}",
+	"{\"artifacts\":[{\"name\":\"%s\",\"saved_as\":\"%s\"},{\"name\":\"%s\",\"refused\":\"%s\"}]}",
 	"{\"notes\":[{\"text\":\"%s\"}],\"usage\":{\"left_running\":{\"total\":1,\"recorded\":[{\"comm\":\"%s\"}]}}}",
 	("{\"first_failure\":{\"stack\":[{\"function\":\"%s\",\"module\":\"a\"},{\"function\":\"%s\",\"module\":\"%s\"},{\"module\":\"a\"}],"
 	 "\"script\":[{\"function\":\"%s\",\"file\":\"%s\",\"native\":0},{\"file\":\"%s\",\"native\":2}]}}"),

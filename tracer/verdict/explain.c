@@ -557,15 +557,15 @@ static void violation_lines(const struct page *page, const cJSON *violations)
 	}
 }
 
-static void note_lines(const struct page *page, const cJSON *notes)
+static void list_lines(const struct page *page, const char *name, const cJSON *list, bool (*words)(const cJSON *, struct text *))
 {
 	int shown = 0;
-	const cJSON *note;
-	cJSON_ArrayForEach(note, notes) {
-		const char *text = json_string(note, "text");
-		if (shown == LIST_MOST)
-			return;
-		field(page, shown++ ? "" : "notes", text);
+	const cJSON *item;
+	cJSON_ArrayForEach(item, list) {
+		struct text line = { 0 };
+		if (shown < LIST_MOST && words(item, &line))
+			field(page, shown++ ? "" : name, text_string(&line));
+		text_free(&line);
 	}
 }
 
@@ -586,7 +586,8 @@ void explain_words(const cJSON *verdict, bool colour, struct text *out)
 	usage_line(&page, usage);
 	output_line(&page, json_get(verdict, "output"));
 	left_line(&page, usage);
-	note_lines(&page, json_get(verdict, "notes"));
+	list_lines(&page, "copied out", json_get(verdict, "artifacts"), artifact_words);
+	list_lines(&page, "notes", json_get(verdict, "notes"), note_words);
 	violation_lines(&page, json_get(verdict, "violations"));
 	explain_source(verdict, out);
 }

@@ -37,6 +37,10 @@ void envelope_add_files(cJSON *envelope, const struct run_record *record, const 
 void captured_add_text(cJSON *object, const char *key, const char *bytes, size_t length);
 void captured_add_base64(cJSON *object, const char *key, const char *bytes, size_t length);
 
+/* One of `notes`, and what --get copied out or refused to; false where it is none. Made safe by the caller. */
+bool note_words(const cJSON *note, struct text *line);
+bool artifact_words(const cJSON *artifact, struct text *line);
+
 /* The text of the program, where the verdict holds it. For people. */
 void explain_source(const cJSON *verdict, struct text *out);
 
