@@ -70,6 +70,7 @@ static cJSON *build_json(const struct host_report *report, bool enforceable)
 		json_add_number(object, "yama_scope", report->yama_scope);
 	else
 		json_add_null(object, "yama_scope");
+	json_add_controllers(object, "cgroup", report->cgroup_controllers);
 	cJSON *layers = json_add_array(object, "layers");
 	for (size_t i = 0; i < report->layer_count; i++) {
 		cJSON *layer = json_append_object(layers);

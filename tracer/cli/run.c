@@ -248,7 +248,8 @@ static cJSON *build_verdict(const struct session *session)
 	struct host_report report;
 	host_describe(&report);
 	struct verdict_host host = { .landlock_abi = report.landlock_abi,
-				     .landlock_used = session->record->landlock_abi, .seccomp = true, .pinning = true, .root = report.root };
+				     .landlock_used = session->record->landlock_abi, .cgroup = session->record->cgroup_controllers,
+				     .seccomp = true, .pinning = true, .root = report.root };
 	text_copy(host.kernel, sizeof(host.kernel), report.kernel);
 	text_copy(host.machine, sizeof(host.machine), report.machine);
 	struct verdict_context context = {

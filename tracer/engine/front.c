@@ -132,6 +132,10 @@ static bool memory_is_over(struct front *front)
 	uint64_t began_ns = clock_now_ns(), used = memory_use_of_tree(&front->memory_use, front->shared);
 	if (used > front->peak_memory_bytes)
 		front->peak_memory_bytes = used;
+	if (limit_text_cgroup(&front->cgroup, target, sizeof(target))) {
+		latch_limit(front, LIMIT_MEMORY, RULE_LIMIT_MEMORY, target);
+		return true;
+	}
 	if (used <= limit) {
 		plan_next_memory_look(front, limit - used, began_ns);
 		return false;

@@ -2,6 +2,7 @@
 #ifndef ENGINE_FRONT_H
 #define ENGINE_FRONT_H
 
+#include "engine/cgroup.h"
 #include "engine/launch.h"
 #include "engine/memory_use.h"
 #include "engine/quota.h"
@@ -38,6 +39,7 @@ struct front {
 	uint64_t stop_asked_ns;  /* when front asked the tracer to end the tree; 0 before */
 	uint64_t next_cpu_look_ns, next_memory_look_ns, next_workspace_look_ns;
 	struct memory_use memory_use;
+	struct cgroup cgroup;       /* of the run, where there is one; its end is engine_run's */
 	struct quota *quota;        /* of the private folder; NULL: no limit, or no folder; owned */
 	uint64_t count_began_ns;    /* the count that is under way; 0 between two */
 	uint64_t peak_memory_bytes; /* highest sum that was seen */

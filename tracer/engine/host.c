@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/text.h"
+#include "engine/cgroup.h"
 #include "engine/landlock.h"
 #include "tracee/page.h"
 #include "verdict/verdict.h"
@@ -401,6 +402,24 @@ static void add_yama(struct host_report *report)
 	snprintf(layer->detail, sizeof(layer->detail), "%s", detail);
 }
 
+static void add_cgroup(struct host_report *report)
+{
+	static const char *const names[] = {
+		[RECORD_CGROUP_MEMORY] = "memory", [RECORD_CGROUP_PIDS] = "pids", [RECORD_CGROUP_MEMORY | RECORD_CGROUP_PIDS] = "memory, pids",
+	};
+	struct cgroup_facts facts;
+	cgroup_look(&facts);
+	const char *refusal = cgroup_refusal(&facts);
+	struct host_layer *layer = new_layer(report, "cgroup v2", false, !refusal);
+	if (refusal) {
+		snprintf(layer->detail, sizeof(layer->detail), "%s; bailiff's own counting stands alone", refusal);
+		return;
+	}
+	report->cgroup_controllers = facts.offered;
+	snprintf(layer->detail, sizeof(layer->detail), "delegated, with %s: a run gets one of its own, behind bailiff's own counting",
+		 names[facts.offered]);
+}
+
 static void add_own_tracer(struct host_report *report)
 {
 	int tracer = own_tracer();
@@ -432,6 +451,7 @@ void host_probe(struct host_report *report)
 		run_probe(report, &probes[i]);
 	add_landlock(report);
 	add_yama(report);
+	add_cgroup(report);
 	add_own_tracer(report);
 }
 

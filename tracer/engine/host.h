@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 struct host_layer {
-	const char *name;     /* "ptrace", "seccomp-trace", "user notification", "openat2", "pidfd_getfd", "landlock", "yama" */
+	const char *name;     /* "ptrace", "seccomp-trace", "user notification", "openat2", "pidfd_getfd", "landlock", "yama", … */
 	bool required;        /* bailiff does not run without it */
 	bool available;
 	char detail[256];     /* "ABI 7", "EPERM: kernel.yama.ptrace_scope is 3", … and what follows from it */
@@ -21,6 +21,7 @@ struct host_report {
 	char machine[65];
 	int landlock_abi;     /* 0 for none */
 	int yama_scope;       /* -1 where there is no Yama */
+	unsigned cgroup_controllers; /* RECORD_CGROUP_*, of a delegated cgroup; 0 for none; by host_probe alone */
 	bool root;
 	size_t layer_count;
 	struct host_layer layers[HOST_LAYER_MAX];

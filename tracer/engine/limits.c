@@ -231,6 +231,25 @@ struct resume handle_memory(struct stop *stop)
 	return resume_answer(-ENOMEM);
 }
 
+bool limit_text_cgroup(const struct cgroup *cgroup, char *target, size_t capacity)
+{
+	uint64_t bytes;
+	if (!cgroup_met_memory(cgroup, &bytes))
+		return false;
+	snprintf(target, capacity, "%" PRIu64 " bytes of memory in use in the run's cgroup, where the kernel then ended it", bytes);
+	return true;
+}
+
+void limit_look_at_cgroup(struct supervisor *supervisor)
+{
+	char target[160];
+	if (limit_text_cgroup(supervisor->cgroup, target, sizeof(target)))
+		end_by_limit(supervisor, LIMIT_MEMORY, target);
+	else if (cgroup_met_pids(supervisor->cgroup))
+		record_note(supervisor->record, "the kernel refused a process or a thread in the run's cgroup: pids.max there or above, which "
+						"also counts those that have ended and were not waited for");
+}
+
 /* ---- the workspace ------------------------------------------------------------------------------------------------ */
 
 void limit_text_workspace(const struct quota *quota, uint64_t requested, char *target, size_t capacity)

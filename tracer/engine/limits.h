@@ -18,6 +18,12 @@ void limit_text_workspace(const struct quota *quota, uint64_t requested, char *t
 /* A call is about to take `bytes` of room in the workspace at once: true with *resume set where the limit does not allow it. */
 bool limit_stops_growth(struct stop *stop, uint64_t bytes, struct resume *resume);
 
+/* The kernel has killed a process of the run's cgroup for want of memory: true, with what a failure of limits.memory says. */
+bool limit_text_cgroup(const struct cgroup *cgroup, char *target, size_t capacity);
+
+/* The main process has ended: what happened in the run's cgroup came before that. */
+void limit_look_at_cgroup(struct supervisor *supervisor);
+
 /* A clone that would be one process or thread too many: true with *resume set (the tree is being killed). Counts those that
  * were let through and have not shown up yet. */
 bool limit_stops_clone(struct stop *stop, bool thread, struct resume *resume);

@@ -250,6 +250,7 @@ static int fork_tracer(struct front *front, const struct launch *launch, struct 
 		.shared = front->shared,
 		.quota = front->quota,
 		.memory_use = &front->memory_use,
+		.cgroup = &front->cgroup,
 		.front = pair[1],
 		.front_pid = getpid(),
 		.front_group = getpgrp(),
@@ -366,6 +367,7 @@ int engine_run(const struct run_plan *plan, struct run_record *record, struct ru
 		.signals = -1,
 		.feed_from = -1,
 		.feed_to = -1,
+		.cgroup = { .home = -1, .target = -1 },
 	};
 	struct launch launch = {
 		.program = program,
@@ -379,12 +381,15 @@ int engine_run(const struct run_plan *plan, struct run_record *record, struct ru
 	}
 	failed = prepare(&front, &launch, capture, error);
 	if (!failed)
+		cgroup_begin(&front.cgroup, limit_value(plan->policy, LIMIT_MEMORY), limit_value(plan->policy, LIMIT_THREADS), record);
+	if (!failed)
 		failed = fork_tracer(&front, &launch, error);
 	close_target_side(&launch);
 	if (!failed)
 		front_wait(&front);
 	if (front.relay_count)
 		finish(&front, capture);
+	cgroup_end(&front.cgroup, record);
 	if (may_be_the_host(&front))
 		host_explain_failure(&record->error);
 	return failed;

@@ -230,14 +230,17 @@ static void apply(struct supervisor *supervisor, struct task *task, struct resum
 	}
 }
 
-static void on_seccomp_stop(struct supervisor *supervisor, struct task *task)
+/* True where the call's exit stop was waited for, as far as it comes at once. */
+static bool on_seccomp_stop(struct supervisor *supervisor, struct task *task)
 {
 	struct stop stop = { .supervisor = supervisor, .task = task };
 	atomic_fetch_add_explicit(&supervisor->shared->stops, 1, memory_order_relaxed);
 	placement_note_stop(supervisor->placement, task);
 	if (registers_read_call(task->tid, &stop.call) != 0)
-		return; /* killed meanwhile */
-	apply(supervisor, task, task->launching ? launch_stop(supervisor, &stop) : handle_stop(&stop));
+		return false; /* killed meanwhile */
+	struct resume resume = task->launching ? launch_stop(supervisor, &stop) : handle_stop(&stop);
+	apply(supervisor, task, resume);
+	return resume.kind == RESUME_PINNED && resume.frozen;
 }
 
 /* Small memory of threads that ended before their parent's event told of them. */
@@ -377,6 +380,7 @@ static void on_main_end(struct supervisor *supervisor, const struct wait_event *
 	if (!supervisor->started) {
 		supervisor_read_launch_report(supervisor);
 	} else {
+		limit_look_at_cgroup(supervisor);
 		record->exit_code = event->kind == WAIT_EXITED ? event->status : -1;
 		record->exit_signal = event->signal;
 		record->ended = true;
@@ -420,6 +424,14 @@ static void on_group_stop(struct supervisor *supervisor, struct task *task)
 		tell_front(supervisor, MESSAGE_MAIN_STOPPED);
 }
 
+/* Whoever sends a signal goes on before the one that it wakes: a parent sees its child continue before the child has ended. */
+static void serve_first(struct supervisor *supervisor, pid_t tid, struct early_ends *early)
+{
+	struct wait_event event;
+	if (wait_is_ready(tid) && wait_for(tid, &event) == 0)
+		handle_event(supervisor, &event, early);
+}
+
 static void handle_event(struct supervisor *supervisor, const struct wait_event *event, struct early_ends *early)
 {
 	bool end = event->kind == WAIT_EXITED || event->kind == WAIT_KILLED;
@@ -441,8 +453,8 @@ static void handle_event(struct supervisor *supervisor, const struct wait_event 
 		clones_settle(supervisor->tasks, task, 0);
 	switch (event->kind) {
 	case WAIT_SECCOMP_STOP:
-		if (!supervisor->ending)
-			on_seccomp_stop(supervisor, task);
+		if (!supervisor->ending && on_seccomp_stop(supervisor, task))
+			serve_first(supervisor, event->tid, early);
 		return;
 	case WAIT_NEW_TASK: on_new_task(supervisor, task, event, early); return;
 	case WAIT_EXEC: on_exec(supervisor, task, event->tid, early); return;

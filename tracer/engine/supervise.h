@@ -2,6 +2,7 @@
 #ifndef ENGINE_SUPERVISE_H
 #define ENGINE_SUPERVISE_H
 
+#include "engine/cgroup.h"
 #include "engine/launch.h"
 #include "engine/shared.h"
 #include "engine/supervisor.h"
@@ -11,6 +12,7 @@ struct supervise_start {
 	const struct launch *launch;
 	struct shared *shared;
 	struct memory_use *memory_use;
+	const struct cgroup *cgroup; /* of the run; its `controllers` are 0 where there is none */
 	struct quota *quota; /* of the workspace, NULL for none */
 	int front;         /* socket to front */
 	pid_t front_pid;

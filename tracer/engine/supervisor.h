@@ -3,6 +3,7 @@
 #define ENGINE_SUPERVISOR_H
 
 #include "base/syscalls.h"
+#include "engine/cgroup.h"
 #include "engine/memory_use.h"
 #include "engine/quota.h"
 #include "engine/run.h"
@@ -56,6 +57,7 @@ struct supervisor {
 	struct record_failure *refusal; /* a limit that refused something, for a bad end; owned */
 	enum limit_id refusal_limit;
 	struct memory_use *memory_use;
+	const struct cgroup *cgroup;
 	struct quota *quota;    /* as front's; NULL: no limit, or no workspace */
 	uint64_t room_given;    /* in the workspace since it was counted last, by calls that take it at once */
 	unsigned guard_count;   /* threads whose call is under way by a path that must not change */

@@ -73,6 +73,7 @@ static void supervisor_init(struct supervisor *supervisor, const struct supervis
 	supervisor->shared = start->shared;
 	supervisor->quota = start->quota;
 	supervisor->memory_use = start->memory_use;
+	supervisor->cgroup = start->cgroup;
 	supervisor->record = &start->shared->record;
 	supervisor->front = start->front;
 	supervisor->launch = supervisor->injector.listener = -1;
@@ -118,6 +119,7 @@ static int start_child(struct supervisor *supervisor, const struct launch *launc
 		record_error(record, "launch", -pid, "cannot fork: %s", strerror(-pid));
 		return pid;
 	}
+	cgroup_put(supervisor->cgroup, pid, record);
 	supervisor->main_tid = pid;
 	atomic_store(&supervisor->shared->main_pid, pid);
 

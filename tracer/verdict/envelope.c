@@ -147,6 +147,7 @@ static void add_host(cJSON *envelope, const struct verdict_host *found)
 	json_add_bool(engine, "seccomp", found->seccomp);
 	json_add_bool(engine, "pinning", found->pinning);
 	json_add_number(engine, "landlock", found->landlock_used);
+	json_add_controllers(engine, "cgroup", found->cgroup);
 }
 
 static bool is_same_word(const char *left, const char *right)

@@ -160,6 +160,19 @@ void json_add_vector(cJSON *object, const char *key, char *const *strings)
 	text_free(&text);
 }
 
+void json_add_controllers(cJSON *object, const char *key, unsigned controllers)
+{
+	if (!controllers) {
+		json_add_null(object, key);
+		return;
+	}
+	cJSON *array = json_add_array(object, key);
+	if (controllers & RECORD_CGROUP_MEMORY)
+		json_append(array, cJSON_CreateString("memory"));
+	if (controllers & RECORD_CGROUP_PIDS)
+		json_append(array, cJSON_CreateString("pids"));
+}
+
 const cJSON *json_get(const cJSON *object, const char *key)
 {
 	return cJSON_GetObjectItemCaseSensitive(object, key);

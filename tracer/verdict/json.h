@@ -39,6 +39,9 @@ struct json_words {
 void json_add_words(cJSON *object, const char *key, struct json_words words);
 void json_add_vector(cJSON *object, const char *key, char *const *strings); /* NULL-terminated; NULL: no words */
 
+/* "KEY": the names of controllers (RECORD_CGROUP_*), or null for none. */
+void json_add_controllers(cJSON *object, const char *key, unsigned controllers);
+
 /* What can be read back, without trusting a type. */
 const cJSON *json_get(const cJSON *object, const char *key);
 const char *json_string(const cJSON *object, const char *key); /* NULL where there is no string */

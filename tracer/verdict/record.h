@@ -204,6 +204,9 @@ struct record_file {
 	char not_hashed[128];       /* why there is no hash */
 };
 
+/* Controllers of a cgroup (version 2), as bits. */
+enum { RECORD_CGROUP_MEMORY = 1, RECORD_CGROUP_PIDS = 2 };
+
 struct record_files {
 	atomic_uint count; /* entries that are complete */
 	atomic_uint more;  /* that were not listed */
@@ -240,6 +243,7 @@ struct run_record {
 	atomic_uint files_looked_at;    /* of both, by what hashes them: it goes on */
 
 	int landlock_abi;               /* whose rights the target was restricted by; 0 for none */
+	unsigned cgroup_controllers;    /* that limited the target in a cgroup of its own, RECORD_CGROUP_*; 0 for none */
 
 	atomic_int limit_rule;          /* enum rule_id of the first limit that ended the run, whatever else came before it */
 	atomic_int error_claimed;       /* as first_claimed, for `error` */

@@ -14,6 +14,7 @@ struct verdict_host {
 	char machine[65];
 	int landlock_abi;  /* what the kernel offers; 0 for none */
 	int landlock_used; /* ABI that was applied to this run; 0 for off */
+	unsigned cgroup;   /* controllers that limited this run in a cgroup of its own, RECORD_CGROUP_*; 0 for none */
 	bool seccomp, pinning;
 	bool root;         /* the target ran as root */
 };
