@@ -230,17 +230,14 @@ static void apply(struct supervisor *supervisor, struct task *task, struct resum
 	}
 }
 
-/* True where the call's exit stop was waited for, as far as it comes at once. */
-static bool on_seccomp_stop(struct supervisor *supervisor, struct task *task)
+static void on_seccomp_stop(struct supervisor *supervisor, struct task *task)
 {
 	struct stop stop = { .supervisor = supervisor, .task = task };
 	atomic_fetch_add_explicit(&supervisor->shared->stops, 1, memory_order_relaxed);
 	placement_note_stop(supervisor->placement, task);
 	if (registers_read_call(task->tid, &stop.call) != 0)
-		return false; /* killed meanwhile */
-	struct resume resume = task->launching ? launch_stop(supervisor, &stop) : handle_stop(&stop);
-	apply(supervisor, task, resume);
-	return resume.kind == RESUME_PINNED && resume.frozen;
+		return; /* killed meanwhile */
+	apply(supervisor, task, task->launching ? launch_stop(supervisor, &stop) : handle_stop(&stop));
 }
 
 /* Small memory of threads that ended before their parent's event told of them. */
@@ -424,14 +421,6 @@ static void on_group_stop(struct supervisor *supervisor, struct task *task)
 		tell_front(supervisor, MESSAGE_MAIN_STOPPED);
 }
 
-/* Whoever sends a signal goes on before the one that it wakes: a parent sees its child continue before the child has ended. */
-static void serve_first(struct supervisor *supervisor, pid_t tid, struct early_ends *early)
-{
-	struct wait_event event;
-	if (wait_is_ready(tid) && wait_for(tid, &event) == 0)
-		handle_event(supervisor, &event, early);
-}
-
 static void handle_event(struct supervisor *supervisor, const struct wait_event *event, struct early_ends *early)
 {
 	bool end = event->kind == WAIT_EXITED || event->kind == WAIT_KILLED;
@@ -453,8 +442,8 @@ static void handle_event(struct supervisor *supervisor, const struct wait_event 
 		clones_settle(supervisor->tasks, task, 0);
 	switch (event->kind) {
 	case WAIT_SECCOMP_STOP:
-		if (!supervisor->ending && on_seccomp_stop(supervisor, task))
-			serve_first(supervisor, event->tid, early);
+		if (!supervisor->ending)
+			on_seccomp_stop(supervisor, task);
 		return;
 	case WAIT_NEW_TASK: on_new_task(supervisor, task, event, early); return;
 	case WAIT_EXEC: on_exec(supervisor, task, event->tid, early); return;
