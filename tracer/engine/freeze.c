@@ -99,6 +99,22 @@ int freeze_descriptors(struct stop *stop, pid_t holder)
 	return 0;
 }
 
+/* The call is under way already: a thread that stops has made it. It never sleeps in there. */
+static void let_send(struct task *task, void *data)
+{
+	(void)data;
+	if (!task->signalling)
+		return;
+	interrupt(task);
+	while (!is_still(task->tid))
+		pause_briefly();
+}
+
+void freeze_signallers(struct supervisor *supervisor)
+{
+	tasks_each(supervisor->tasks, let_send, NULL);
+}
+
 /* The calls that the kernel makes again after a stop need nothing. A relative time limit begins anew, a little late. */
 static bool is_made_again(uint64_t number)
 {

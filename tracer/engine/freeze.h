@@ -20,4 +20,7 @@ void freeze_leave(struct task *task);
 /* After the call was let go on, with an exit stop to come: returns when it has taken its descriptor. */
 void freeze_until_taken(pid_t tid);
 
+/* Stops the threads that were let send a signal, and returns when they have sent it. */
+void freeze_signallers(struct supervisor *supervisor);
+
 #endif

@@ -309,15 +309,15 @@ static struct resume decide_signal(struct stop *stop)
 	return strcmp(name, "tkill") == 0 ? signal_thread(stop, first) : signal_process(stop, first);
 }
 
-/* Allowed for whoever has the number now. Nobody gets it before he is reaped, and nobody is reaped while the tracer waits for
- * the call: it has an exit stop, and does not sleep before. */
+/* Allowed for whoever has the number now, and sent a little later: until then nobody is reaped (next_event). An exit stop would
+ * say when, but hold up the sender: a parent would find ended whom it has just continued. */
 struct resume handle_signal(struct stop *stop)
 {
 	struct resume resume = decide_signal(stop);
-	if (resume.kind != RESUME_RUN)
-		return resume;
-	resume = pin_in_place(stop);
-	resume.frozen = true;
+	if (resume.kind == RESUME_RUN && !stop->task->signalling) {
+		stop->task->signalling = true;
+		stop->supervisor->signalling_count++;
+	}
 	return resume;
 }
 

@@ -114,6 +114,12 @@ static struct task *adopt_task(struct supervisor *supervisor, pid_t tid)
 	return task;
 }
 
+void supervisor_forget_signal(struct supervisor *supervisor, struct task *task)
+{
+	supervisor->signalling_count -= task->signalling;
+	task->signalling = false;
+}
+
 bool supervisor_owns_process(struct supervisor *supervisor, pid_t tgid)
 {
 	return tgid > 0 && tasks_find_process(supervisor->tasks, tgid) != NULL;
@@ -307,6 +313,7 @@ static struct task *exec_caller(struct supervisor *supervisor, struct task *lead
 	bool process_ended;
 	if (leader->exiting)
 		supervisor->exiting_count--;
+	supervisor_forget_signal(supervisor, leader);
 	pin_release(supervisor, leader);
 	placement_forget(supervisor->placement, tid, 0);
 	placement_forget(supervisor->placement, former, tid);
@@ -315,6 +322,13 @@ static struct task *exec_caller(struct supervisor *supervisor, struct task *lead
 	tasks_rename(supervisor->tasks, caller, tid);
 	count_peaks(supervisor);
 	return caller;
+}
+
+/* Before anybody is reaped (next_event). */
+static void send_signals(struct supervisor *supervisor)
+{
+	if (supervisor->signalling_count > 0)
+		freeze_signallers(supervisor);
 }
 
 static void handle_event(struct supervisor *supervisor, const struct wait_event *event, struct early_ends *early);
@@ -337,6 +351,7 @@ static void on_exec(struct supervisor *supervisor, struct task *task, pid_t tid,
 	if (verify_exec(&stop))
 		return;
 	struct wait_event other;
+	send_signals(supervisor); /* what ends meanwhile is reaped there */
 	int failed = inject_page(&supervisor->injector, supervisor->page, tid, task->process->filtered, &other);
 	if (failed == 0) {
 		control_resume(tid, 0);
@@ -435,6 +450,7 @@ static void handle_event(struct supervisor *supervisor, const struct wait_event 
 			return; /* gone already */
 		clones_child_came_early(supervisor->tasks, task);
 	}
+	supervisor_forget_signal(supervisor, task);
 	if (supervisor->ending && !end)
 		kill(task->process->tgid, SIGKILL); /* a thread that was made while the others were killed */
 
@@ -480,6 +496,7 @@ static void find_exiting(struct task *task, void *data)
 void supervisor_reap_exiting(struct supervisor *supervisor)
 {
 	struct early_ends none = { .next = 0 };
+	send_signals(supervisor);
 	while (supervisor->exiting_count > 0) {
 		struct wait_event event;
 		pid_t tid = 0;
@@ -492,13 +509,28 @@ void supervisor_reap_exiting(struct supervisor *supervisor)
 	}
 }
 
+/* A number is free to be given to somebody else once its process has been reaped, and a signal that was allowed may still be on
+ * its way to it: nobody is reaped before the signals that were allowed have been sent. */
+static int next_event(struct supervisor *supervisor, struct wait_event *event)
+{
+	if (supervisor->signalling_count == 0)
+		return wait_next(supervisor->exiting_count > 0, event);
+	bool end;
+	pid_t tid = wait_look(&end);
+	if (tid < 0)
+		return tid;
+	if (end)
+		send_signals(supervisor);
+	return wait_for(tid, event);
+}
+
 void supervise_until_empty(struct supervisor *supervisor)
 {
 	struct early_ends early = { .next = 0 };
 	for (;;) {
 		struct wait_event event;
 		obey_front(supervisor);
-		int result = wait_next(supervisor->exiting_count > 0, &event);
+		int result = next_event(supervisor, &event);
 		if (result == -ECHILD)
 			return;
 		if (result == 0)

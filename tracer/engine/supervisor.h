@@ -60,6 +60,7 @@ struct supervisor {
 	const struct cgroup *cgroup;
 	struct quota *quota;    /* as front's; NULL: no limit, or no workspace */
 	uint64_t room_given;    /* in the workspace since it was counted last, by calls that take it at once */
+	unsigned signalling_count; /* threads that were let send a signal, and have not been heard of since */
 	unsigned guard_count;   /* threads whose call is under way by a path that must not change */
 	unsigned exiting_count; /* threads that announced their end and were not reaped yet */
 
@@ -150,6 +151,9 @@ void supervisor_count_before(struct supervisor *supervisor);
 
 /* Waits for the end of every process that has announced it, and passes it on to the parents. */
 void supervisor_reap_exiting(struct supervisor *supervisor);
+
+/* The thread has come to its next stop, or is gone: the signal that it was let send has been sent. */
+void supervisor_forget_signal(struct supervisor *supervisor, struct task *task);
 
 /* Is the process or thread part of the tree? */
 bool supervisor_owns_process(struct supervisor *supervisor, pid_t tgid);

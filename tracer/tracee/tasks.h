@@ -62,6 +62,7 @@ struct task {
 	struct process *process;
 	bool launching;        /* has not executed the target yet: it runs our own code */
 	bool exiting;          /* announced its end */
+	bool signalling;       /* was let send a signal, and has not been heard of since */
 	bool frozen;           /* was asked to stop (freeze_descriptors), and has not said so yet */
 	enum task_cloning cloning;
 	pid_t early_child;     /* one that was seen before the event that tells of it; 0 */

@@ -94,6 +94,15 @@ int wait_next(bool account_exits, struct wait_event *event)
 	return wait_one(P_ALL, 0, account_exits, event);
 }
 
+pid_t wait_look(bool *end)
+{
+	siginfo_t info;
+	struct rusage usage;
+	int result = wait_call(P_ALL, 0, &info, any | WNOWAIT, &usage);
+	*end = result == 0 && is_end(&info);
+	return result < 0 ? result : info.si_pid;
+}
+
 int wait_for(pid_t tid, struct wait_event *event)
 {
 	return wait_one(P_PID, tid, true, event);

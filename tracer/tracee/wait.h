@@ -38,6 +38,9 @@ struct wait_event {
  * 0, -EINTR (a signal: look at what was asked for), or -ECHILD (nobody left). */
 int wait_next(bool account_exits, struct wait_event *event);
 
+/* Waits until there is an event, without taking it: whose it is, and whether it is an end. -EINTR or -ECHILD. */
+pid_t wait_look(bool *end);
+
 /* Waits for the next event of one thread alone. 0, -EINTR or -ECHILD. */
 int wait_for(pid_t tid, struct wait_event *event);
 
