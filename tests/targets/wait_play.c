@@ -12,7 +12,6 @@
 #include <sys/select.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
-#include <sys/time.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,16 +30,15 @@ static long wait_epoll_masked(void)
 	struct epoll_event event;
 	sigset_t none;
 	sigemptyset(&none);
-	return epoll_pwait(epoll, &event, 1, LONG_SECONDS * 1000, &none);
+	return epoll_pwait(epoll, &event, 1, -1, &none);
 }
 
 static long wait_signal(void)
 {
-	const struct timespec limit = { .tv_sec = LONG_SECONDS };
 	sigset_t set;
 	sigemptyset(&set);
 	sigaddset(&set, SIGUSR2);
-	return sigtimedwait(&set, NULL, &limit);
+	return sigtimedwait(&set, NULL, NULL);
 }
 
 static long wait_datagram(void)
@@ -105,7 +103,6 @@ static void *wait_for_ever(void *data)
 
 static void prepare(void)
 {
-	const struct timeval limit = { .tv_sec = LONG_SECONDS };
 	const sa_family_t nowhere = AF_UNIX; /* a name of the kernel's choice */
 	epoll = epoll_create1(0);
 	datagram = socket(AF_UNIX, SOCK_DGRAM, 0);
@@ -113,9 +110,6 @@ static void prepare(void)
 	outcome_require(epoll >= 0 && pipe(quiet_pipe) == 0 && datagram >= 0 && listening >= 0, "descriptors");
 	outcome_require(bind(datagram, (const struct sockaddr *)&nowhere, sizeof(nowhere)) == 0, "bind");
 	outcome_require(bind(listening, (const struct sockaddr *)&nowhere, sizeof(nowhere)) == 0 && listen(listening, 1) == 0, "listen");
-	/* With a time limit these are interrupted, not made again. */
-	setsockopt(datagram, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
-	setsockopt(listening, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));
 }
 
 int main(int argc, char **argv)

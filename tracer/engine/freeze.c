@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LOOK_NS = 50 * 1000, LOOKS_PER_SECOND = 1000 * 1000 * 1000 / LOOK_NS };
+enum { LOOK_NS = 50 * 1000, LOOKS_PER_SECOND = 1000 * 1000 * 1000 / LOOK_NS, NO_LIMIT = 6 };
 
 struct sharers {
 	pid_t self, holder;
@@ -115,16 +115,27 @@ void freeze_signallers(struct supervisor *supervisor)
 	tasks_each(supervisor->tasks, let_send, NULL);
 }
 
-/* The calls that the kernel makes again after a stop need nothing. A relative time limit begins anew, a little late. */
-static bool is_made_again(uint64_t number)
+/* Calls that would wait for ever, and that the kernel does not make again by itself after a stop. With a time limit they stay
+ * interrupted, as after SIGCONT (signal(7)): made again they would begin their time anew, each time. */
+static const struct waiting {
+	int call;
+	unsigned limit;    /* which argument is the time limit; NO_LIMIT for none */
+	bool milliseconds; /* it is a number, less than 0 for none; else a pointer, NULL for none */
+} waiting_calls[] = {
+	{ SYS_epoll_wait, 3, true },      { SYS_epoll_pwait, 3, true },  { SYS_epoll_pwait2, 3, false }, { SYS_rt_sigtimedwait, 2, false },
+	{ SYS_semop, NO_LIMIT, false },   { SYS_semtimedop, 3, false },  { SYS_io_getevents, 4, false }, { SYS_io_pgetevents, 4, false },
+};
+
+static bool waits_for_ever(uint64_t number, const uint64_t args[6])
 {
-	static const int calls[] = {
-		SYS_epoll_wait, SYS_epoll_pwait, SYS_epoll_pwait2, SYS_rt_sigtimedwait, SYS_semop, SYS_semtimedop, SYS_io_getevents,
-		SYS_io_pgetevents, SYS_read, SYS_readv, SYS_recvfrom, SYS_recvmsg, SYS_recvmmsg, SYS_accept, SYS_accept4,
-	};
-	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
-		if ((uint64_t)calls[i] == number)
+	for (size_t i = 0; i < sizeof(waiting_calls) / sizeof(*waiting_calls); i++) {
+		const struct waiting *row = &waiting_calls[i];
+		if ((uint64_t)row->call != number)
+			continue;
+		if (row->limit == NO_LIMIT)
 			return true;
+		return row->milliseconds ? (int)(uint32_t)args[row->limit] < 0 : args[row->limit] == 0;
+	}
 	return false;
 }
 
@@ -132,12 +143,12 @@ static bool is_made_again(uint64_t number)
 void freeze_leave(struct task *task)
 {
 	struct registers_all registers;
-	uint64_t number;
+	uint64_t number, args[6];
 	if (!task->frozen)
 		return;
 	task->frozen = false;
-	if (registers_read_all(task->tid, &registers) != 0 || !registers_interrupted(&registers, &number) || !is_made_again(number) ||
-	    proc_signals_arrive(task->tid))
+	if (registers_read_all(task->tid, &registers) != 0 || !registers_interrupted(&registers, &number, args) ||
+	    !waits_for_ever(number, args) || proc_signals_arrive(task->tid))
 		return;
 	registers_call_again(&registers);
 	registers_write_all(task->tid, &registers);

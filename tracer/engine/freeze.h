@@ -13,8 +13,8 @@
  * the call may not be made. */
 int freeze_descriptors(struct stop *stop, pid_t holder);
 
-/* At the stop (WAIT_TRAP) that was asked for, before the thread is resumed: a call that it waited in, and that the kernel
- * ended with EINTR instead of making it again, is made again. */
+/* At the stop (WAIT_TRAP) that was asked for, before the thread is resumed: a call that it waited in for ever, and that the
+ * kernel ended with EINTR instead of making it again, is made again. */
 void freeze_leave(struct task *task);
 
 /* After the call was let go on, with an exit stop to come: returns when it has taken its descriptor. */

@@ -105,6 +105,22 @@ static bool is_allowed_by(struct stop *stop, struct endpoint *endpoint, enum tra
 	return decision->kind == DECISION_ALLOW || (!bind && socket_is_own(stop->supervisor, &endpoint->address, from));
 }
 
+static bool is_internet(const struct endpoint *endpoint)
+{
+	return endpoint->address.kind == ADDRESS_IPV4 || endpoint->address.kind == ADDRESS_IPV6;
+}
+
+/* By an entry for each. */
+static bool is_open_to_both(struct stop *stop, struct endpoint *endpoint)
+{
+	struct decision decision;
+	enum transport transport = endpoint->address.transport;
+	bool both = is_allowed_by(stop, endpoint, TRANSPORT_TCP, NULL, &decision) && decision.kind == DECISION_ALLOW &&
+		    is_allowed_by(stop, endpoint, TRANSPORT_UDP, NULL, &decision) && decision.kind == DECISION_ALLOW;
+	endpoint->address.transport = transport;
+	return both && is_internet(endpoint);
+}
+
 /* What is allowed for every kind of socket needs no more. What is allowed for TCP alone, for UDP alone, or for the type of socket
  * that has an abstract name of the tree's own, holds for the socket that was looked at: 7 of 60,000 connects to a UDP-only entry
  * were TCP, by a thread that exchanged the sockets under the number. So there the number is held still, and looked at once
@@ -117,7 +133,7 @@ static int is_allowed(struct stop *stop, struct endpoint *endpoint, struct decis
 	if (*allowed || !facts->known)
 		return 0;
 	*allowed = is_allowed_by(stop, endpoint, socket_transport(facts), facts, decision);
-	if (!*allowed)
+	if (!*allowed || is_open_to_both(stop, endpoint))
 		return 0;
 	int failed = freeze_descriptors(stop, stop->task->tid);
 	socket_look(stop->task, endpoint->descriptor, &endpoint->facts);
@@ -330,7 +346,7 @@ static struct resume judge_endpoint(struct stop *stop, struct endpoint *endpoint
 		return report_refused_quietly(stop, &endpoint->operation, EAFNOSUPPORT, "only IPv4, IPv6 and unix sockets are open");
 	}
 	socket_look(stop->task, endpoint->descriptor, &endpoint->facts);
-	if (endpoint->address.kind != ADDRESS_IPV4 && endpoint->address.kind != ADDRESS_IPV6)
+	if (!is_internet(endpoint))
 		return judge_unix(stop, endpoint);
 	struct resume resume = judge(stop, endpoint);
 	if (resume.kind == RESUME_RUN && endpoint->purpose == PURPOSE_BIND)

@@ -194,6 +194,22 @@ static struct resume open_link(struct stop *stop, const struct resolved *link, c
 	return pin_call(stop, SYS_openat2, args);
 }
 
+/* What an interpreter opens as its script is the file that was decided at the execve, held and delivered; where an entry names
+ * its hash and the run may write to it, a copy that nobody can write to any more. */
+static struct resume open_script(struct stop *stop, struct subject *subject, const struct open_request *request, int object)
+{
+	struct resume resume;
+	auto_fd int copy = script_copy(stop, subject, object);
+	if (copy < 0 && copy != -ENOENT)
+		return resume_answer(copy);
+	return script_is_bound(stop, subject, object, copy, &resume) ? open_held(stop, subject, copy >= 0 ? copy : object, request) : resume;
+}
+
+static bool is_script(struct stop *stop, const struct subject *subject, unsigned access)
+{
+	return script_is_awaited(stop, subject->resolved.path) && !(access & ACCESS_WRITE);
+}
+
 static bool is_fifo(int object)
 {
 	struct stat status;
@@ -226,6 +242,9 @@ static struct resume open_descriptor(struct stop *stop, struct subject *subject,
 		return object == -ESRCH ? resume_nothing() : resume_answer(object == -EBADF ? -ENOENT : object);
 	resolve_held(object, &subject->resolved);
 	subject->operation.access = access;
+	/* Executed by its descriptor: its interpreter is told to open that. */
+	if (is_script(stop, subject, access) && !(request->how.flags & O_PATH))
+		return open_script(stop, subject, request, object);
 	if (held_with_access(stop, &link, object, access))
 		report_allowed(stop, &subject->operation, 0);
 	else if (!subject_allowed(stop, subject, access, &resume))
@@ -261,20 +280,6 @@ static struct resume open_refused(struct stop *stop, const struct subject *subje
 	return object >= 0 ? open_held(stop, subject, object, request) : resume_answer(object);
 }
 
-/* What an interpreter opens as its script is the file that was decided at the execve, held and delivered; where an entry names
- * its hash, a copy that nobody can write to any more. */
-static struct resume open_script(struct stop *stop, struct subject *subject, const struct open_request *request)
-{
-	struct resume resume;
-	auto_fd int object = resolve_open(subject->resolved.path, false);
-	if (object < 0)
-		return resume_answer(object);
-	auto_fd int copy = script_copy(stop, subject->resolved.path, object);
-	if (copy < 0 && copy != -ENOENT)
-		return resume_answer(copy);
-	return script_is_bound(stop, subject, object, copy, &resume) ? open_held(stop, subject, copy >= 0 ? copy : object, request) : resume;
-}
-
 /* O_CREAT on a folder is refused by the kernel, and what is pinned for an existing object has lost that flag. */
 static bool creates_folder(const struct subject *subject, uint64_t flags, struct resume *resume)
 {
@@ -303,8 +308,10 @@ static struct resume open_existing(struct stop *stop, struct subject *subject, c
 	}
 	if (!subject_allowed(stop, subject, access, &resume) || creates_folder(subject, flags, &resume))
 		return resume;
-	if (script_is_awaited(stop, subject->resolved.path) && !(access & ACCESS_WRITE))
-		return open_script(stop, subject, request);
+	if (is_script(stop, subject, access)) {
+		auto_fd int object = resolve_open(subject->resolved.path, false);
+		return object < 0 ? resume_answer(object) : open_script(stop, subject, request, object);
+	}
 	if (request->refused)
 		return open_refused(stop, subject, request);
 	return open_pinned(stop, subject, request, true);

@@ -355,6 +355,10 @@ static void on_exec(struct supervisor *supervisor, struct task *task, pid_t tid,
 	int failed = inject_page(&supervisor->injector, supervisor->page, tid, task->process->filtered, &other);
 	if (failed == 0) {
 		control_resume(tid, 0);
+	} else if (failed != -ESRCH && task->process->filtered) {
+		/* Its own filter refuses what no program can do without, mmap: this image never runs, and nobody else is to blame. */
+		record_note(supervisor->record, "process %d was killed at its execve: its own filter refuses mmap (%s)", tid, strerror(-failed));
+		kill(tid, SIGKILL);
 	} else if (failed != -ESRCH) {
 		/* Without the page no decision about this image would hold: it never runs. */
 		record_error(supervisor->record, "pin", -failed, "cannot give the sealed page to process %d: %s", tid, strerror(-failed));

@@ -131,9 +131,11 @@ bool script_is_awaited(struct stop *stop, const char *path)
 	return find_script(stop->task, path) != NULL;
 }
 
-static bool hash_is_required(const struct stop *stop, const char *path)
+/* It must have a hash, and the run itself could change it. A copy is another file to whoever locks it or compares it. */
+static bool needs_copy(struct stop *stop, const struct subject *subject)
 {
-	return decide_required_sha256(stop->supervisor->policy, path, stop->task->process->tgid) != NULL;
+	return decide_required_sha256(stop->supervisor->policy, subject->resolved.path, stop->task->process->tgid) &&
+	       subject_decide(stop, subject, ACCESS_WRITE).kind == DECISION_ALLOW;
 }
 
 static int copy_content(int from, int to)
@@ -146,10 +148,10 @@ static int copy_content(int from, int to)
 	return copied < 0 ? -errno : copied > 0 ? -EFBIG : 0;
 }
 
-int script_copy(const struct stop *stop, const char *path, int object)
+int script_copy(struct stop *stop, const struct subject *subject, int object)
 {
 	char name[32];
-	if (!hash_is_required(stop, path))
+	if (!needs_copy(stop, subject))
 		return -ENOENT;
 	own_descriptor_path(object, name);
 	auto_fd int from = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
@@ -174,8 +176,8 @@ bool script_is_bound(struct stop *stop, struct subject *subject, int object, int
 	if (!script)
 		return true;
 	bool same = fstat(object, &status) == 0 && status.st_dev == script->device && status.st_ino == script->inode;
-	/* Without a hash the first open is the interpreter's. With one it holds for each: Python opens its script twice. */
-	if (!hash_is_required(stop, subject->resolved.path)) {
+	/* The first open is the interpreter's. What could change meanwhile is given as a copy each time: Python opens it twice. */
+	if (copy < 0) {
 		free(script->path);
 		script->path = NULL;
 	}

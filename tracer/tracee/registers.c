@@ -168,11 +168,13 @@ void registers_rewind(struct registers_all *all, const struct call_saved *saved)
 	memcpy(all->bytes, &registers, sizeof(registers));
 }
 
-bool registers_interrupted(const struct registers_all *all, uint64_t *number)
+bool registers_interrupted(const struct registers_all *all, uint64_t *number, uint64_t args[6])
 {
 	struct user_regs_struct registers;
 	memcpy(&registers, all->bytes, sizeof(registers));
 	*number = registers.orig_rax;
+	const uint64_t values[6] = { registers.rdi, registers.rsi, registers.rdx, registers.r10, registers.r8, registers.r9 };
+	memcpy(args, values, sizeof(values));
 	return registers.orig_rax != (uint64_t)-1 && (long)registers.rax == -EINTR;
 }
 

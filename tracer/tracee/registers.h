@@ -61,8 +61,8 @@ long registers_result(const struct registers_all *all);
  * of the result. */
 void registers_put_back(struct registers_all *all, const struct call_saved *saved, const long *replace);
 
-/* Does the thread stand behind a call that returned EINTR? The call's number. */
-bool registers_interrupted(const struct registers_all *all, uint64_t *number);
+/* Does the thread stand behind a call that returned EINTR? The call's number and arguments. */
+bool registers_interrupted(const struct registers_all *all, uint64_t *number, uint64_t args[6]);
 
 /* There: it goes back to the system call instruction and makes the same call once more. */
 void registers_call_again(struct registers_all *all);
