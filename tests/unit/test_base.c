@@ -43,6 +43,12 @@ static void test_visible(void)
 	} rows[] = {
 		{ "plain \xC3\xA9", "plain \xC3\xA9" }, { "\x1b[2J", "\\x1b[2J" }, { "a\nb", "a\\x0ab" }, { "\x7f", "\\x7f" },
 		{ "\xC2\x9B", "\\xc2\\x9b" }, { "\xFF", "\xEF\xBF\xBD" },
+		{ "a\u202Etxt.exe", "a\\xe2\\x80\\xaetxt.exe" }, { "\u061C", "\\xd8\\x9c" }, { "\u200E", "\\xe2\\x80\\x8e" },
+		{ "\u200F", "\\xe2\\x80\\x8f" }, { "\u2028", "\\xe2\\x80\\xa8" }, { "\u2029", "\\xe2\\x80\\xa9" },
+		{ "\u202A", "\\xe2\\x80\\xaa" }, { "\u2066", "\\xe2\\x81\\xa6" }, { "\u2069", "\\xe2\\x81\\xa9" },
+		/* their neighbours are letters, blanks and joiners, which words need */
+		{ "\u061B \u061D", "\u061B \u061D" }, { "\u200D \u2010", "\u200D \u2010" }, { "\u2027 \u202F", "\u2027 \u202F" },
+		{ "\u2065 \u206A", "\u2065 \u206A" },
 	};
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {
 		struct text text = { 0 };

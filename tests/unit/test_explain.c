@@ -135,10 +135,13 @@ static char *replaced(const char *template, const char *value)
 static void test_hostile(void)
 {
 	for (size_t i = 0; i < sizeof(hostile) / sizeof(*hostile); i++) {
-		auto_free char *json = replaced(hostile[i], "\\u001b[2J\\u009b1m\\u007f\\r\\nstatus: completed\\b");
+		auto_free char *json = replaced(hostile[i], "\\u001b[2J\\u009b1m\\u007f\\r\\nstatus: completed\\b\\u202e\\u2066\\u2029");
 		auto_free char *words = words_of(json, false);
 		tap_ok(is_terminal_safe(words), "no control character gets through: %s", hostile[i]);
 		tap_contains(words, "\\x1b[2J", "it is shown instead: %s", hostile[i]);
+		tap_ok(!strstr(words, "\u202E") && !strstr(words, "\u2066") && !strstr(words, "\u2029"), "nothing stands reversed: %s",
+		       hostile[i]);
+		tap_contains(words, "\\xe2\\x80\\xae", "what would reverse it is shown: %s", hostile[i]);
 		tap_ok(!strstr(words, "\nstatus: completed"), "no line is forged: %s", hostile[i]);
 	}
 }

@@ -162,6 +162,20 @@ static bool is_control(const unsigned char *at, size_t step)
 	return (step == 1 && (*at < 0x20 || *at == 0x7F)) || (step == 2 && at[0] == 0xC2 && at[1] < 0xA0);
 }
 
+/* What changes the order or the lines of the text around it, and is seen by nobody: the explicit directional formatting
+ * characters of Unicode's annex 9 (marks U+061C, U+200E, U+200F; embeddings and overrides U+202A to U+202E; isolates
+ * U+2066 to U+2069) and the line and paragraph separators U+2028 and U+2029. */
+static bool is_reordering(const unsigned char *at, size_t step)
+{
+	if (step == 2)
+		return at[0] == 0xD8 && at[1] == 0x9C;
+	if (step != 3 || at[0] != 0xE2)
+		return false;
+	if (at[1] == 0x80)
+		return at[2] == 0x8E || at[2] == 0x8F || (at[2] >= 0xA8 && at[2] <= 0xAE);
+	return at[1] == 0x81 && at[2] >= 0xA6 && at[2] <= 0xA9;
+}
+
 void text_append_visible(struct text *text, const void *bytes, size_t length)
 {
 	const unsigned char *at = bytes;
@@ -170,7 +184,7 @@ void text_append_visible(struct text *text, const void *bytes, size_t length)
 		if (step == 0) {
 			text_append(text, replacement_character);
 			step = 1;
-		} else if (is_control(at, step)) {
+		} else if (is_control(at, step) || is_reordering(at, step)) {
 			for (size_t i = 0; i < step; i++)
 				text_printf(text, "\\x%02x", at[i]);
 		} else {

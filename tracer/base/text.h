@@ -27,8 +27,9 @@ const char *text_string(const struct text *text);
  * what comes out is always valid UTF-8 and valid JSON. */
 void text_append_json_string(struct text *text, const void *bytes, size_t length);
 
-/* Appends `bytes` for a terminal: control characters (also C1 and DEL) as \xNN, invalid UTF-8 as U+FFFD, so that a name
- * cannot move the cursor, forge a line or switch colours. */
+/* Appends `bytes` for a terminal: control characters (also C1 and DEL) and those that change the direction of writing or
+ * end a line (U+202E, U+2028 and the like) as \xNN for each byte, invalid UTF-8 as U+FFFD, so that a name cannot move the
+ * cursor, forge a line, switch colours or stand reversed. */
 void text_append_visible(struct text *text, const void *bytes, size_t length);
 
 void text_append_base64(struct text *text, const void *bytes, size_t length);
