@@ -57,7 +57,7 @@ static void show(const struct policy *policy)
 	struct json_tree tree;
 	struct json_fault fault;
 	char *shown = policy_to_json(policy);
-	bug_unless(json_tree_parse(shown, strlen(shown), &tree, &fault) == 0);
+	bug_unless(json_tree_parse(shown, strlen(shown), JSON_POLICY, &tree, &fault) == 0);
 	json_tree_free(&tree);
 	free(shown);
 }

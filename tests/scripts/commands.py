@@ -192,7 +192,7 @@ def check_explain():
 		path = os.path.join(GOLDEN, f"verdict_{name}.json")
 		same(f"explain tells {name}", run("explain", path).stdout, golden(f"explain_{name}.txt"))
 	same("from standard input", run("explain", input=golden("verdict_completed.json")).stdout, golden("explain_completed.txt"))
-	for text, message in (("", "standard input:1:1: this is not JSON"), ("{\n 7}", "standard input:2:"),
+	for text, message in (("", "standard input:1:1: no verdict: a value belongs here"), ("{\n 7}", "standard input:2:2: no verdict: a key"),
 			("[]", "standard input:1:1: this is JSON, but no verdict")):
 		done = run("explain", input=text)
 		ok(done.returncode == 125 and done.stderr.startswith(f"bailiff: {message}") and not done.stdout, f"explain refuses {text!r}", done.stderr)

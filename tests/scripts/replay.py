@@ -268,7 +268,43 @@ def refusals():
 		code, lines, _, new = replay(folder, *options)
 		tap.equal(f"refused: {' '.join(options)}", (code, new, lines), (125, None, [f"bailiff: --replay: {text}"]))
 	code, lines, _, _ = replay(folder, recorded=write(folder, "not.json", "{\n"))
-	tap.equal("refused: what is no verdict", (code, lines), (125, [f"bailiff: {folder}/not.json:1:2: this is not JSON"]))
+	tap.equal("refused: what is no verdict", (code, lines), (125, [f"bailiff: {folder}/not.json:2:1: no verdict: "
+		"a key in double quotes belongs here, but the text ends here"]))
+
+
+def two_readings():
+	"""What another reader of JSON understands in another way is neither run nor explained."""
+	folder = job("two-readings")
+	text = json.dumps(verdict(folder))
+	command = '"command": ["'
+	for name, old, new, at, what in (
+		("a second command", command, '"command": ["echo", "first"], ' + command, None, 'duplicate key "command"; it stands on line 1 already'),
+		("a second command, its key escaped", command, '"c\\u006fmmand": ["echo", "first"], ' + command,
+			None, 'duplicate key "command"; it stands on line 1 already'),
+		("a second status", '"status": ', '"status": "timeout", "status": ', None, 'duplicate key "status"; it stands on line 1 already'),
+		("a second envelope", '"envelope": ', '"envelope": {}, "envelope": ', None, 'duplicate key "envelope"; it stands on line 1 already'),
+		("a command cut short", command, command + "/bin/echo\\u0000", '"/bin/echo\\u0000', "this string holds a zero byte, written \\u0000"),
+		("a key cut short", '"command": ', '"command\\u0000x": [], "command": ', "\\u0000", "a zero byte, written \\u0000"),
+	):
+		changed = text.replace(old, new, 1)
+		fault = changed.index(at) if at else changed.index(new) + len(new) - len(old)
+		path = write(folder, "changed.json", changed)
+		expected = (125, [f"bailiff: {path}:1:{fault + 1}: no verdict: {what}"])
+		code, lines, out, new_verdict = replay(folder, recorded=path)
+		tap.equal(f"not run: {name}", ((code, lines), out, new_verdict), (expected, b"", None))
+		for words in (["explain"], ["explain", "--apply", "1", os.path.join(folder, "policy.json")], ["check"]):
+			done = subprocess.run([BAILIFF, *words, path], capture_output=True, text=True, timeout=60, check=False)
+			tap.equal(f"{' '.join(words[:2])}: {name}", ((done.returncode, done.stderr.splitlines()), done.stdout), (expected, ""))
+
+
+def goldens():
+	"""Every kind of verdict that is written is read."""
+	folder = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "golden")
+	names = sorted(name for name in os.listdir(folder) if name.startswith("verdict_"))
+	tap.ok("there are verdicts to read", len(names) > 10)
+	for name in names:
+		done = subprocess.run([BAILIFF, "explain", os.path.join(folder, name)], capture_output=True, text=True, timeout=60, check=False)
+		tap.equal(f"read: {name}", (done.returncode, done.stderr, done.stdout != ""), (0, "", True))
 
 
 VERSION = subprocess.run([BAILIFF, "--version"], capture_output=True, text=True, check=True).stdout.split()[1]
@@ -281,4 +317,6 @@ environment()
 workspace()
 streams()
 refusals()
+two_readings()
+goldens()
 tap.end()

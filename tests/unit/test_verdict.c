@@ -265,9 +265,16 @@ static void test_parse_error(const char *text, const char *expected, const char 
 
 static void test_parse(void)
 {
-	test_parse_error("", "1:1: this is not JSON", "nothing");
-	test_parse_error("{\n  \"schema\": tru\n}", "2:13: this is not JSON", "a bad word");
-	test_parse_error("{\"schema\":\"bailiff.verdict/1\"}\nmore", "2:1: this is not JSON", "text behind the verdict");
+	test_parse_error("", "1:1: no verdict: a value belongs here, but the text ends here", "nothing");
+	test_parse_error("{\n  \"schema\": tru\n}", "2:13: no verdict: tru is no value; strings stand in double quotes", "a bad word");
+	test_parse_error("{\"schema\":\"bailiff.verdict/1\"}\nmore", "2:1: no verdict: nothing belongs behind the value, not 'm'", "text behind the verdict");
+	test_parse_error("// a policy\n{\"schema\":\"bailiff.verdict/1\"}", "1:1: no verdict: a value belongs here, not '/'", "a comment");
+	test_parse_error("{\"schema\":\"bailiff.verdict/1\",\n\"exit\":{\"code\":0,\"c\\u006fde\":1}}",
+			 "2:18: no verdict: duplicate key \"code\"; it stands on line 2 already", "a key twice, once escaped");
+	test_parse_error("{\"schema\":\"bailiff.verdict/1\",\"x\":[\"a\\u0000b\"]}",
+			 "1:37: no verdict: this string holds a zero byte, written \\u0000", "a NUL in a string");
+	test_parse_error("{\"schema\":\"bailiff.verdict/1\",\"x\\u0000y\":1}",
+			 "1:34: no verdict: a zero byte, written \\u0000", "a NUL in a key");
 	test_parse_error("[]", "1:1: this is JSON, but no verdict: \"schema\" is not \"bailiff.verdict/1\"", "an array");
 	test_parse_error("{\"schema\":1}", "1:1: this is JSON, but no verdict: \"schema\" is not \"bailiff.verdict/1\"", "a number as schema");
 	test_parse_error("{\"schema\":\"bailiff.verdict/2\"}",
@@ -276,6 +283,15 @@ static void test_parse(void)
 	cJSON *verdict;
 	const char good[] = "  {\"schema\":\"bailiff.verdict/1\"} \r\n\t";
 	tap_number(verdict_parse(good, strlen(good), &verdict, NULL), 0, "white space around a verdict is fine");
+	cJSON_Delete(verdict);
+
+	const char quoted[] = "{\"schema\":\"bailiff.verdict/1\",\"summary\":\"\\\\u0000\"}";
+	tap_number(verdict_parse(quoted, strlen(quoted), &verdict, NULL), 0, "a backslash in front of u0000 is text");
+	tap_string(json_string(verdict, "summary"), "\\u0000", "and it stays");
+	cJSON_Delete(verdict);
+
+	const char printed[] = "{\"schema\":\"bailiff.verdict/1\",\"output\":{\"stdout\":{\"text\":\"a\\u0000b\"}}}";
+	tap_number(verdict_parse(printed, strlen(printed), &verdict, NULL), 0, "a program may print a NUL");
 	cJSON_Delete(verdict);
 
 	char deep[4000];

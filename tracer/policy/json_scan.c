@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +15,8 @@ struct scanner {
 	unsigned line;
 	size_t line_start;
 	unsigned depth;
+	enum json_form form;
+	bool *zero; /* where to note \u0000 instead of refusing it; NULL: refuse */
 	struct json_scan *scan;
 	struct json_fault *fault;
 };
@@ -134,7 +135,7 @@ static int skip_space(struct scanner *scanner)
 			new_line(scanner);
 		if (byte == ' ' || byte == '\t' || byte == '\r' || byte == '\n')
 			scanner->at++;
-		else if (byte != '/')
+		else if (byte != '/' || scanner->form != JSON_POLICY)
 			return 0;
 		else if (skip_comment(scanner) != 0)
 			return -EINVAL;
@@ -164,8 +165,10 @@ static int scan_unicode_escape(struct scanner *scanner)
 	unsigned code, low;
 	if (read_hex4(scanner, start + 2, &code) != 0)
 		return fail_at(scanner, start, "\\u takes four hexadecimal digits");
-	if (code == 0)
+	if (code == 0 && !scanner->zero)
 		return fail_at(scanner, start, "a zero byte, written \\u0000");
+	if (code == 0)
+		*scanner->zero = true;
 	scanner->at += ESCAPE_BYTES;
 	if (code < 0xD800 || code > 0xDFFF)
 		return 0;
@@ -360,14 +363,24 @@ static int scan_container(struct scanner *scanner, bool keyed)
 	return 0;
 }
 
+/* Keys never come here: with a zero byte in one, two keys could be equal for one reader and not for the next. */
+static int scan_string_value(struct scanner *scanner, size_t place)
+{
+	if (scanner->form == JSON_PLAIN)
+		scanner->zero = &scanner->scan->places[place].zero;
+	int result = scan_string(scanner);
+	scanner->zero = NULL;
+	return result;
+}
+
 static int scan_value(struct scanner *scanner)
 {
 	int byte = peek(scanner);
-	add_place(scanner);
+	size_t place = add_place(scanner);
 	if (byte == '{' || byte == '[')
 		return scan_container(scanner, byte == '{');
 	if (byte == '"')
-		return scan_string(scanner);
+		return scan_string_value(scanner, place);
 	if (byte == '-' || (byte >= '0' && byte <= '9'))
 		return scan_number(scanner);
 	return scan_word(scanner);
@@ -383,12 +396,12 @@ static int scan_document(struct scanner *scanner)
 	return 0;
 }
 
-int json_scan(const char *text, size_t length, struct json_scan *scan, struct json_fault *fault)
+int json_scan(const char *text, size_t length, enum json_form form, struct json_scan *scan, struct json_fault *fault)
 {
 	*scan = (struct json_scan){ 0 };
 	*fault = (struct json_fault){ .line = 1, .column = 1 };
-	struct scanner scanner = { .text = text, .length = length, .line = 1, .scan = scan, .fault = fault };
-	if (length > JSON_MAX_BYTES)
+	struct scanner scanner = { .text = text, .length = length, .line = 1, .form = form, .scan = scan, .fault = fault };
+	if (form == JSON_POLICY && length > JSON_MAX_BYTES)
 		return fail_at(&scanner, 0, "the text is larger than 1 MiB");
 	scan->blanked = text_duplicate_bytes(text, length);
 	int result = scan_document(&scanner);

@@ -79,10 +79,11 @@ static int refuse_duplicates_below(const struct json_node *node, struct json_fau
 
 /* ---- the tree ---- */
 
-int json_tree_parse(const char *text, size_t length, struct json_tree *tree, struct json_fault *fault)
+int json_tree_parse(const char *text, size_t length, enum json_form form, struct json_tree *tree,
+		    struct json_fault *fault)
 {
 	*tree = (struct json_tree){ 0 };
-	int result = json_scan(text, length, &tree->scan, fault);
+	int result = json_scan(text, length, form, &tree->scan, fault);
 	if (result != 0)
 		return result;
 

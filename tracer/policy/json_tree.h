@@ -23,7 +23,8 @@ struct json_node {
 };
 
 /* Scans, builds the tree and refuses duplicate keys. 0, or -EINVAL with `fault` filled and nothing to free. */
-int json_tree_parse(const char *text, size_t length, struct json_tree *tree, struct json_fault *fault);
+int json_tree_parse(const char *text, size_t length, enum json_form form, struct json_tree *tree,
+		    struct json_fault *fault);
 void json_tree_free(struct json_tree *tree);
 
 struct json_node json_tree_root(const struct json_tree *tree);

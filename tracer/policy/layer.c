@@ -332,7 +332,7 @@ int layer_read(struct layer *layer, const char *file, bool embedded, const char 
 
 	struct json_tree tree;
 	struct json_fault fault;
-	int result = json_tree_parse(text, length, &tree, &fault);
+	int result = json_tree_parse(text, length, JSON_POLICY, &tree, &fault);
 	if (result != 0) {
 		struct position position = { .file = file, .line = fault.line, .column = fault.column };
 		result = complain_at(error, &position, "%s", fault.what);

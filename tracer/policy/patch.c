@@ -338,7 +338,7 @@ int patch_add(const char *text, const char *pointer, const cJSON *value, struct 
 	struct json_fault fault;
 	if (*pointer != '/' && *pointer != '\0')
 		return error_set(error, EINVAL, "\"%.200s\" is no JSON pointer", pointer);
-	if (json_tree_parse(text, strlen(text), &tree, &fault) != 0)
+	if (json_tree_parse(text, strlen(text), JSON_POLICY, &tree, &fault) != 0)
 		return error_set(error, EINVAL, "%u:%u: %s", fault.line, fault.column, fault.what);
 
 	const struct patch patch = { .text = text, .blanked = tree.scan.blanked, .pointer = pointer, .out = out };

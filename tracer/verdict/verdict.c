@@ -3,6 +3,7 @@
 #include "base/bug.h"
 #include "base/cleanup.h"
 #include "base/version.h"
+#include "policy/json_tree.h"
 #include "verdict/json.h"
 #include "verdict/parts.h"
 
@@ -250,16 +251,6 @@ char *verdict_print(const cJSON *verdict)
 	return text.bytes;
 }
 
-static int parse_error(const char *text, const char *at, struct error *error)
-{
-	unsigned line = 1, column = 1;
-	for (; text < at; text++) {
-		column = *text == '\n' ? 1 : column + 1;
-		line += *text == '\n';
-	}
-	return error_set(error, EINVAL, "%u:%u: this is not JSON", line, column);
-}
-
 /* The number behind "bailiff.verdict/" may grow; a verdict of another number means other things. */
 static int check_schema(const cJSON *verdict, struct error *error)
 {
@@ -276,20 +267,49 @@ static int check_schema(const cJSON *verdict, struct error *error)
 	return result;
 }
 
+/* What a program printed, or what its source is, may hold anything, and no decision reads it. */
+static bool is_captured_text(const struct json_node *node)
+{
+	static const char *const captured[] = { "/output/stdout/text", "/output/stderr/text", "/envelope/source/text" };
+	auto_free char *pointer = json_node_pointer(node);
+	for (size_t i = 0; i < sizeof(captured) / sizeof(*captured); i++)
+		if (strcmp(pointer, captured[i]) == 0)
+			return true;
+	return false;
+}
+
+static int refuse_cut_strings(const struct json_node *node, struct error *error)
+{
+	const struct json_place *place = json_node_place(node);
+	if (place->zero && !is_captured_text(node))
+		return error_set(error, EINVAL, "%u:%u: no verdict: this string holds a zero byte, written \\u0000",
+				 place->line, place->column);
+	struct json_node child;
+	for (bool more = json_node_first(node, &child); more; more = json_node_next(&child))
+		if (refuse_cut_strings(&child, error) != 0)
+			return -EINVAL;
+	return 0;
+}
+
+/* A verdict is run again, and who decided to may have read it with another program. JSON leaves open which of two equal keys
+ * counts, and cJSON ends a string at \u0000: text of either kind says one thing to one reader and another to the next, so it
+ * is refused, never interpreted. bailiff writes no key twice, and \u0000 in captured text alone. */
 int verdict_parse(const char *text, size_t length, cJSON **verdict, struct error *error)
 {
-	const char *end = text;
+	struct json_tree tree;
+	struct json_fault fault;
 	*verdict = NULL;
-	cJSON *parsed = cJSON_ParseWithLengthOpts(text, length, &end, false);
-	if (!parsed)
-		return parse_error(text, end, error);
+	if (json_tree_parse(text, length, JSON_PLAIN, &tree, &fault) != 0)
+		return error_set(error, EINVAL, "%u:%u: no verdict: %s", fault.line, fault.column, fault.what);
 
-	while (end < text + length && strchr(" \t\r\n", *end) && *end)
-		end++;
-	int result = end < text + length ? parse_error(text, end, error) : check_schema(parsed, error);
+	struct json_node root = json_tree_root(&tree);
+	int result = check_schema(tree.root, error);
 	if (result == 0)
-		*verdict = parsed;
-	else
-		cJSON_Delete(parsed);
+		result = refuse_cut_strings(&root, error);
+	if (result == 0) {
+		*verdict = tree.root;
+		tree.root = NULL;
+	}
+	json_tree_free(&tree);
 	return result;
 }
