@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""A full file system where the verdict, the workspace or a file copied out should go: an error of bailiff's own, and no half verdict."""
+"""A full file system where the verdict, the output, the workspace or a file copied out should go: an error of bailiff's own, and no half
+verdict."""
 
 import json
 import os
@@ -44,7 +45,23 @@ def checks(disk):
 	done = run_with(["-o", "/dev/null"], TMPDIR=disk)
 	tap.ok("a workspace on a full disk: a run, or exit 125 with a reason", done.returncode in (0, 125), done)
 	tap.equal("a workspace on a full disk: nothing is left there", sorted(os.listdir(disk)), before)
+	output(disk)
 	files_out(disk, old, before)
+
+
+def output(disk):
+	"""What the last page of a file still has room for is written; what is behind it is counted as lost."""
+	path = os.path.join(disk, "old.json")
+	room = 4096 - os.path.getsize(path)
+	command = [BAILIFF, "run", "--", "/usr/bin/head", "-c", "4096", "/dev/zero"]
+	with open(path, "ab") as file:
+		done = subprocess.run(command, env=ENVIRONMENT, cwd="/", stdin=subprocess.DEVNULL, stdout=file, stderr=subprocess.PIPE,
+			timeout=30, check=False)
+	tap.equal("output to a full disk: exit 125", done.returncode, 125, done)
+	tap.ok("output to a full disk: what was lost is said",
+		b"cannot write standard output, %d bytes are lost: No space left" % (4096 - room) in done.stderr, done)
+	tap.equal("output to a full disk: what there was room for is there", os.path.getsize(path), 4096)
+	os.truncate(path, 4096 - room)
 
 
 def files_out(disk, old, before):

@@ -65,6 +65,37 @@ def reader_does_not_wait():
 	tap.equal("a descriptor that does not block gets every byte", (finish(process)[0], len(data)), (0, 228894))
 
 
+def device_is_full():
+	"""Output that is lost is no success, and neither a rule nor a failure of the program's own is hidden by it."""
+	for name, command, options, code, status, failed in (
+			("a program that ends well", "echo x", [], 125, None, True),
+			("one that fails", "echo x; exit 7", [], 7, "runtime_error", False),
+			("one that is blocked before", "echo x; cat /etc/shadow", [], 122, "policy_blocked", False),
+			("one that says too much", "seq 1 40000", ["--output", "1K"], 123, "resource_limit", False),
+			("one that goes on writing", "while :; do echo x; done", ["--output", "none"], 125, None, True)):
+		folder = fresh("full-device")
+		with open("/dev/full", "wb") as device:
+			process = start(folder, ["/bin/sh", "-c", command], stdout=device, options=options)
+			ended = finish(process)
+		found = verdict(folder)
+		tap.equal(f"a full device, {name}: exit status and status", (ended[0], found["status"]), (code, status), ended, found)
+		tap.equal(f"a full device, {name}: the error", [(found["error"] or {}).get(key) for key in ("stage", "errno")],
+			["output", "ENOSPC"] if failed else [None, None], found)
+	tap.equal("a full device: the target that goes on got its SIGPIPE", found["exit"]["signal"], "SIGPIPE", found)
+
+
+def device_is_full_for(stream, expected, shell, **places):
+	folder = fresh("full-stream")
+	with open("/dev/full", "wb") as device:
+		ended = finish(start(folder, ["/bin/sh", "-c", shell], **{key: device for key in places}))
+	found = verdict(folder)
+	tap.equal(f"a full device for {stream}: exit 125", ended[0], 125, found)
+	tap.equal(f"a full device for {stream}: what is lost", found["error"]["message"],
+		f"cannot write {expected} bytes are lost: No space left on device", found)
+	tap.ok(f"a full device for {stream}: a note says so once",
+		[note["count"] for note in found["notes"] if "are lost: No space" in note["text"]] == [1], found["notes"])
+
+
 def two_pipes():
 	folder = fresh("two")
 	code, stdout, stderr = run(folder, ["/bin/sh", "-c", "seq 1 5000; seq 5001 10000 >&2"])
@@ -115,6 +146,10 @@ live()
 reader_goes_away()
 reader_is_slow()
 reader_does_not_wait()
+device_is_full()
+device_is_full_for("standard output", "standard output, 6", "printf 123456; echo 1 >&2", stdout=True)
+device_is_full_for("standard error", "standard error, 2", "echo 1 >&2; printf 123456", stderr=True)
+device_is_full_for("both", "standard output and error, 3", "printf 123", stdout=True, stderr=True)
 two_pipes()
 one_file()
 terminal()

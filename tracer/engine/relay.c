@@ -103,8 +103,21 @@ bool relay_read(struct relay *relay, struct relay_cap *cap, size_t most)
 	return false;
 }
 
-static void reader_is_gone(struct relay *relay)
+/* A socket whose peer left something unread answers ECONNRESET, a terminal that was hung up EIO. */
+static bool is_without_reader(int fd, int number)
 {
+	struct stat status;
+	if (number == EPIPE || number == ECONNRESET)
+		return true;
+	return number == EIO && fstat(fd, &status) == 0 && S_ISCHR(status.st_mode);
+}
+
+static void cannot_write(struct relay *relay, int number, size_t lost_bytes)
+{
+	if (!is_without_reader(relay->target, number)) {
+		relay->write_error = number;
+		relay->lost_bytes = lost_bytes;
+	}
 	close_source(relay);
 	relay->stream->truncated = relay->stream->truncated || relay->pending.length > 0;
 	relay->pending.length = 0;
@@ -132,7 +145,7 @@ void relay_flush(struct relay *relay)
 		if (count < 0 && errno == EAGAIN)
 			break;
 		if (count < 0) {
-			reader_is_gone(relay);
+			cannot_write(relay, errno, relay->pending.length - done);
 			return;
 		}
 		done += (size_t)count;

@@ -29,6 +29,8 @@ struct relay {
 	struct text *captured;
 	struct record_stream *stream;
 	char last_byte;      /* that was passed on; 0 before the first */
+	int write_error;     /* errno of a write that failed though its reader is there, as on a full disk; 0 for none */
+	size_t lost_bytes;   /* read, counted, and lost by that */
 };
 
 /* `fd` is 1 or 2 of bailiff's own. */
@@ -38,7 +40,8 @@ void relay_close(struct relay *relay);
 /* Reads what is there (at most `most` bytes). True when the cap was crossed by it: then nothing more is read. */
 bool relay_read(struct relay *relay, struct relay_cap *cap, size_t most);
 
-/* Passes on what the reader takes now. A reader that went away closes the source, so that the target gets its own SIGPIPE. */
+/* Passes on what the reader takes now. A reader that went away closes the source, so that the target gets its own SIGPIPE;
+ * so does a write that fails for another reason, which `write_error` keeps. */
 void relay_flush(struct relay *relay);
 
 /* Bytes that wait for the reader. */

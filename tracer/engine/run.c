@@ -311,6 +311,30 @@ static int prepare(struct front *front, struct launch *launch, struct run_captur
 	return landlock_prepare(plan->policy, plan->landlock, plan->keep_fd_count > 0, front->record, &launch->landlock, error);
 }
 
+static enum run_status status_so_far(const struct front *front, enum rule_id *rule)
+{
+	return record_status(front->record, front->plan->policy->on_violation == ON_VIOLATION_LOG, rule);
+}
+
+/* Output that the program wrote and nobody got is no success. Where it ends by SIGPIPE that is bailiff's doing: without
+ * bailiff it would have got the error itself. */
+static void tell_lost_output(const struct front *front)
+{
+	for (size_t i = 0; i < front->relay_count; i++) {
+		const struct relay *relay = &front->relays[i];
+		const char *stream = front->record->one_stream ? "standard output and error" : i ? "standard error" : "standard output";
+		if (relay->write_error == 0)
+			continue;
+		record_note(front->record, "%zu bytes of %s are lost: %s", relay->lost_bytes, stream, strerror(relay->write_error));
+		enum rule_id rule;
+		enum run_status status = status_so_far(front, &rule);
+		bool by_us = rule == RULE_ERROR_SIGNAL && front->record->exit_signal == SIGPIPE;
+		if (status == STATUS_COMPLETED || by_us)
+			record_error(front->record, "output", relay->write_error, "cannot write %s, %zu bytes are lost: %s", stream,
+				     relay->lost_bytes, strerror(relay->write_error));
+	}
+}
+
 /* Events that were asked for and are missing are no success, unless whoever asked went away or did not read. */
 static void tell_lost_events(const struct front *front)
 {
@@ -321,8 +345,7 @@ static void tell_lost_events(const struct front *front)
 		return;
 	const char *why = number == EPIPE ? "the reader went away" : (number == EAGAIN ? "nobody read them" : strerror(number));
 	record_note(front->record, "the last %llu events are missing: %s", lost, why);
-	bool log_only = front->plan->policy->on_violation == ON_VIOLATION_LOG;
-	if (number != EPIPE && number != EAGAIN && record_status(front->record, log_only, &rule) == STATUS_COMPLETED)
+	if (number != EPIPE && number != EAGAIN && status_so_far(front, &rule) == STATUS_COMPLETED)
 		record_error(front->record, "events", number, "cannot write the events: %s", strerror(number));
 }
 
@@ -336,6 +359,7 @@ static void finish(struct front *front, struct run_capture *capture)
 	usage->stops = atomic_load(&front->shared->stops);
 	if (front->plan->explainer && front->record->explanation.captured)
 		front->plan->explainer->complete(&front->record->explanation, EXPLAIN_DEADLINE_MS);
+	tell_lost_output(front);
 	tell_lost_events(front);
 	if (front->cap.capture_is_full)
 		record_note(front->record, "--capture keeps the first %d bytes of output; what came behind is counted alone",
