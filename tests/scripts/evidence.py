@@ -309,6 +309,12 @@ def explained():
 	tap.equal("explain: the code beside its result", shown, ["  1      import sys", "  2      def read(name):",
 		"  3    >     return open(name)", "  4    > read('/etc/shadow' if len(sys.argv) else '')"], words)
 	tap.ok("explain: whose code it is", f"The text of the program ({len(text)} bytes, sha256 {hashlib.sha256(text.encode()).hexdigest()}):" in words, words)
+	text = "echo a\nexit\n\0echo b\n"
+	write(os.path.join(folder, "job.sh"), text)
+	run(folder, ["/bin/sh", "job.sh"], wide(folder), ["--show-source"])
+	words = subprocess.run([BAILIFF, "explain", os.path.join(folder, "verdict.json")], capture_output=True, text=True, check=False).stdout
+	tap.equal("the text is in the verdict with its zero byte", envelope(folder)["source"].get("text"), text)
+	tap.equal("explain: code behind a zero byte is said to be there", words.splitlines()[-3:], ["  1      echo a", "  2      exit", "  ..."], words)
 
 
 programs()

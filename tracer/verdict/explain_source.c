@@ -68,6 +68,7 @@ void explain_source(const cJSON *verdict, struct text *out)
 	const cJSON *source = json_get(json_get(verdict, "envelope"), "source");
 	const cJSON *script = json_get(json_get(verdict, "first_failure"), "script");
 	const char *text = json_string(source, "text"), *path = json_string(source, "path");
+	const char *start = text;
 	if (!text)
 		return;
 	append_heading(out, source);
@@ -80,4 +81,7 @@ void explain_source(const cJSON *verdict, struct text *out)
 		append_line(out, line, is_on_stack(script, path, line), text, length);
 		text += length + (text[length] == '\n');
 	}
+	/* A program could hide the rest of itself behind a zero byte: that something is missing is said. */
+	if (text - start < json_number(source, "bytes"))
+		text_append(out, "  ...\n");
 }
