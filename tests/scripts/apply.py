@@ -282,12 +282,12 @@ def check_refusals():
 	refused("no failure", folder, ("--apply", "1", policy, "fine.json"), "has no failure")
 	refused("a number too high", folder, ("--apply", "3", policy, "v.json"), "the verdict has 2 suggestions")
 	for number in ("0", "-1", "x", "1x", "99999999999999999999"):
-		refused(f"the number {number}", folder, (f"--apply={number}", policy, "v.json"), "--apply takes")
+		refused(f"the number {number}", folder, (f"--apply={number}", policy, "v.json"), f"--apply: \"{number}\": write the number")
 	refused("no policy", folder, ("--apply", "1"), "needs a policy")
 	refused("no such policy", folder, ("--apply", "1", "./none.json", "v.json"), "./none.json: ")
 	refused("a policy with a fault", folder, ("--apply", "1", write(folder, "bad.json", "{\n\"reed\": 1}"), "v.json"), "bad.json:2:1: ")
 	refused("with --format", folder, ("--apply", "1", "--format", "json", policy, "v.json"), "--format does not go with it")
-	refused("an unknown format", folder, ("--format", "html", "v.json"), "--format takes text, markdown or json")
+	refused("an unknown format", folder, ("--format", "html", "v.json"), "--format: \"html\": write text, markdown or json")
 	for pointer, value in (("/on_violation", "log"), ("/environment/set/PATH", "/tmp"), ("/extends", "x"), ("", {"on_violation": "log"}),
 			("/pathsx", "x")):
 		told["first_failure"]["suggestions"][0] = {"pointer": pointer, "value": value, "opens": "nothing"}

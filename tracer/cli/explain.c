@@ -26,7 +26,7 @@ static int apply_number(void *settings, const struct option_use *use, struct err
 	const char *digits = use->value;
 	uint64_t number = strtoull(digits, NULL, 10);
 	if (digits[strspn(digits, "0123456789")] != '\0' || strlen(digits) > 9 || number == 0)
-		return error_set(error, EINVAL, "--apply takes the number of a suggestion, counted from 1");
+		return options_refuse_value(use, "write the number of a suggestion, counted from 1", error);
 	((struct settings *)settings)->apply = number;
 	return 0;
 }
@@ -42,7 +42,7 @@ static int apply_format(void *settings, const struct option_use *use, struct err
 		target->format_given = true;
 		return 0;
 	}
-	return error_set(error, EINVAL, "--format takes text, markdown or json");
+	return options_refuse_value(use, "write text, markdown or json", error);
 }
 
 static const struct option_row rows[] = {

@@ -186,6 +186,15 @@ int options_parse(const struct command *command, int argc, char **argv, void *se
 	return result;
 }
 
+int options_refuse_value(const struct option_use *use, const char *wrong, struct error *error)
+{
+	struct text text = { 0 };
+	append_typed(&text, use->value, strlen(use->value));
+	error_set(error, EINVAL, "--%s: %s: %s", use->row->name, text_string(&text), wrong);
+	text_free(&text);
+	return -EINVAL;
+}
+
 void operands_free(struct operands *operands)
 {
 	free(operands->items);

@@ -53,6 +53,9 @@ int options_parse(const struct command *command, int argc, char **argv, void *se
 		  struct error *error);
 void operands_free(struct operands *operands);
 
+/* "--NAME: "VALUE": WRONG", for `apply`; one line, safe for a terminal. Returns -EINVAL. */
+int options_refuse_value(const struct option_use *use, const char *wrong, struct error *error);
+
 /* Is --help or -h among the options, before anything that is wrong? */
 bool options_ask_help(const struct command *command, int argc, char **argv);
 

@@ -37,7 +37,7 @@ int overrides_add_limit(struct overrides *overrides, const struct option_use *us
 {
 	const char *wrong = check_limit(limit_rows[use->row->id].unit, use->value);
 	if (wrong)
-		return error_set(error, EINVAL, "--%s: %s", use->row->name, wrong);
+		return options_refuse_value(use, wrong, error);
 	return add(overrides, (struct policy_override){ .kind = OVERRIDE_LIMIT, .id = use->row->id, .text = use->value,
 							.argv_index = use->argv_index });
 }
@@ -58,7 +58,7 @@ int overrides_add_on_violation(struct overrides *overrides, const struct option_
 {
 	enum on_violation mode;
 	if (!on_violation_parse(use->value, &mode))
-		return error_set(error, EINVAL, "--%s: write kill, deny or log", use->row->name);
+		return options_refuse_value(use, "write kill, deny or log", error);
 	return add(overrides, (struct policy_override){ .kind = OVERRIDE_ON_VIOLATION, .text = use->value,
 							.argv_index = use->argv_index });
 }

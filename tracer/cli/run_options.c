@@ -106,7 +106,7 @@ static int apply_keep_fd(void *settings, const struct option_use *use, struct er
 	struct run_options *options = settings;
 	int fd;
 	if (parse_descriptor(use->value, &fd) < 0)
-		return error_set(error, EINVAL, "--fd: not a descriptor; write its number");
+		return options_refuse_value(use, "not a descriptor; write its number", error);
 	int result = check_kept(fd, error);
 	if (result < 0)
 		return result;
@@ -169,7 +169,7 @@ static int apply_landlock(void *settings, const struct option_use *use, struct e
 		options->landlock = (enum landlock_mode)i;
 		return 0;
 	}
-	return error_set(error, EINVAL, "--landlock: write auto, require or off");
+	return options_refuse_value(use, "write auto, require or off", error);
 }
 
 static const struct option_row rows[] = {

@@ -127,8 +127,13 @@ static int find_program(const struct run_plan *plan, char program[static PATH_MA
 	return program_status(seen);
 }
 
-static void record_not_found(struct run_record *record, const char *name, int number)
+static void record_not_found(struct run_record *record, const struct run_plan *plan, int number)
 {
+	const char *name = plan->command[0], *path = environment_value(plan->environment, "PATH");
+	if (number == ENOENT && path && *name && !strchr(name, '/')) {
+		record_error(record, "command", number, "%.1000s: not found in PATH=%.400s", name, path);
+		return;
+	}
 	const char *why = number == ENOENT   ? "not found"
 			  : number == EISDIR ? "is a directory"
 			  : number == EACCES ? "may not be executed (no x bit, or a folder on the way cannot be searched)"
@@ -400,7 +405,7 @@ int engine_run(const struct run_plan *plan, struct run_record *record, struct ru
 	};
 	int failed = find_program(plan, program);
 	if (failed) {
-		record_not_found(record, plan->command[0], -failed);
+		record_not_found(record, plan, -failed);
 		return 0;
 	}
 	failed = prepare(&front, &launch, capture, error);
