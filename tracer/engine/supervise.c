@@ -357,7 +357,8 @@ static void on_exec(struct supervisor *supervisor, struct task *task, pid_t tid,
 		control_resume(tid, 0);
 	} else if (failed != -ESRCH && task->process->filtered) {
 		/* Its own filter refuses what no program can do without, mmap: this image never runs, and nobody else is to blame. */
-		record_note(supervisor->record, "process %d was killed at its execve: its own filter refuses mmap (%s)", tid, strerror(-failed));
+		record_note(supervisor->record, "process %d was killed at its execve: its own filter refuses mmap (%s)", tid,
+			    strerror(-failed));
 		kill(tid, SIGKILL);
 	} else if (failed != -ESRCH) {
 		/* Without the page no decision about this image would hold: it never runs. */
