@@ -272,9 +272,9 @@ static void test_parse(void)
 	test_parse_error("{\"schema\":\"bailiff.verdict/1\",\n\"exit\":{\"code\":0,\"c\\u006fde\":1}}",
 			 "2:18: no verdict: duplicate key \"code\"; it stands on line 2 already", "a key twice, once escaped");
 	test_parse_error("{\"schema\":\"bailiff.verdict/1\",\"x\":[\"a\\u0000b\"]}",
-			 "1:37: no verdict: this string holds a zero byte, written \\u0000", "a NUL in a string");
+			 "1:36: no verdict: this string holds a zero byte, written \\u0000", "a NUL in a string");
 	test_parse_error("{\"schema\":\"bailiff.verdict/1\",\"x\\u0000y\":1}",
-			 "1:34: no verdict: a zero byte, written \\u0000", "a NUL in a key");
+			 "1:33: no verdict: a zero byte, written \\u0000", "a NUL in a key");
 	test_parse_error("[]", "1:1: this is JSON, but no verdict: \"schema\" is not \"bailiff.verdict/1\"", "an array");
 	test_parse_error("{\"schema\":1}", "1:1: this is JSON, but no verdict: \"schema\" is not \"bailiff.verdict/1\"", "a number as schema");
 	test_parse_error("{\"schema\":\"bailiff.verdict/2\"}",
