@@ -229,7 +229,7 @@ def first_process():
 	folder = fresh("first")
 	namespace = ["unshare", "--pid", "--fork", "--mount-proc"]
 	if subprocess.run([*namespace, "true"], stdin=subprocess.DEVNULL, capture_output=True, check=False).returncode != 0:
-		tap.skip("as process 1", "no PID namespace can be made here")
+		tap.skip("as process 1", "no PID namespace can be made here (optional)")
 		return
 	command = " ".join(f"'{word}'" for word in harness.arguments(folder, ["/bin/sh", "-c", "sleep 0.4; exit 7"]))
 	done = subprocess.run([*namespace, "/bin/sh", "-c", f"(setsid sh -c 'sleep 0.1; exit 3' &); exec {command}"], cwd=folder,
