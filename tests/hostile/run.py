@@ -28,7 +28,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "scripts"))
 
 SHORT_TRIES, SHORT_KILLS, LONG_KILLS, PATIENCE = 300, 40, 200, 100
-CONTROL_TRIES, CONTROL_ROUNDS = 60000, 5
+CONTROL_TRIES, CONTROL_ROUNDS = 60000, 20
 LOADER = b"/lib64/ld-linux-x86-64.so.2"
 EVERYBODY_RUNS = 0o755
 WITHOUT_LANDLOCK = ("--landlock", "off") # which would stand behind a decision that was got round
