@@ -199,8 +199,9 @@ static struct resume open_link(struct stop *stop, const struct resolved *link, c
 static struct resume open_script(struct stop *stop, struct subject *subject, const struct open_request *request, int object)
 {
 	struct resume resume;
-	auto_fd int copy = script_copy(stop, subject, object);
-	if (copy < 0 && copy != -ENOENT)
+	bool copies = script_needs_copy(stop, subject);
+	auto_fd int copy = copies ? script_copy(object) : -1;
+	if (copies && copy < 0)
 		return resume_answer(copy);
 	return script_is_bound(stop, subject, object, copy, &resume) ? open_held(stop, subject, copy >= 0 ? copy : object, request) : resume;
 }

@@ -32,9 +32,10 @@ bool script_is_awaited(struct stop *stop, const char *path);
 struct subject;
 bool script_is_bound(struct stop *stop, struct subject *subject, int object, int copy, struct resume *resume);
 
-/* A sealed copy of a script that must have a hash and may be written to: what the interpreter reads later is what was hashed. A
- * descriptor, -ENOENT where it needs none, or another -errno. */
-int script_copy(struct stop *stop, const struct subject *subject, int object);
+/* A script that must have a hash and may be written to: its interpreter gets a sealed copy, so that what it reads later is what
+ * was hashed. A descriptor or -errno. */
+bool script_needs_copy(struct stop *stop, const struct subject *subject);
+int script_copy(int object);
 
 /* Is it one of the host's own ELF loaders? By canonical path. */
 bool exec_is_system_loader(const struct supervisor *supervisor, const char *path);

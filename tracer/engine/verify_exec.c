@@ -132,7 +132,7 @@ bool script_is_awaited(struct stop *stop, const char *path)
 }
 
 /* It must have a hash, and the run itself could change it. A copy is another file to whoever locks it or compares it. */
-static bool needs_copy(struct stop *stop, const struct subject *subject)
+bool script_needs_copy(struct stop *stop, const struct subject *subject)
 {
 	return decide_required_sha256(stop->supervisor->policy, subject->resolved.path, stop->task->process->tgid) &&
 	       subject_decide(stop, subject, ACCESS_WRITE).kind == DECISION_ALLOW;
@@ -148,11 +148,9 @@ static int copy_content(int from, int to)
 	return copied < 0 ? -errno : copied > 0 ? -EFBIG : 0;
 }
 
-int script_copy(struct stop *stop, const struct subject *subject, int object)
+int script_copy(int object)
 {
 	char name[32];
-	if (!needs_copy(stop, subject))
-		return -ENOENT;
 	own_descriptor_path(object, name);
 	auto_fd int from = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	auto_fd int copy = from < 0 ? -1 : memfd_create("script", MFD_CLOEXEC | MFD_ALLOW_SEALING);
